@@ -8,20 +8,29 @@ Field conventions, kept by every struct in this package:
 * times are milliseconds (``*_ms``), rates Hz (``*_hz``, and ``rate`` inside ``AudioFormat``).
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-__all__ = ["UNSET", "ClientEvent", "JsonObject", "ServerEvent", "UnsetType"]
+__all__ = ["UNSET", "ClientEvent", "Id", "JsonObject", "Milliseconds", "Sequence", "ServerEvent", "UnsetType"]
 
 JsonObject = dict[str, Any]
+
+Id = Annotated[str, msgspec.Meta(max_length=512)]
+"""An id or a short word that a client chose; 512 characters is OpenAI's limit for ``event_id``."""
+
+Sequence = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
+"""A counter that a browser can hold exactly."""
+
+Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+"""A moment or a length of sound; the bound (31 years) keeps sums finite."""
 
 
 class ClientEvent(msgspec.Struct, kw_only=True, tag_field="type", omit_defaults=True):
     """What a client sends. ``event_id`` is echoed as ``error.error.event_id`` when the event is refused."""
 
-    event_id: str | None = None
+    event_id: Id | None = None
 
     @property
     def type(self) -> str:

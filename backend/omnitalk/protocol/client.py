@@ -4,10 +4,12 @@ The class of an event is its wire name in CamelCase. Aliases of names and fields
 (``input.commit``, ``delta`` for ``audio`` …) are folded into these by ``protocol.aliases`` before decoding.
 """
 
+from typing import Annotated
 
 import msgspec
 
-from .base import UNSET, ClientEvent, JsonObject, UnsetType
+from .base import UNSET, ClientEvent, Id, JsonObject, Milliseconds, Sequence, UnsetType
+from .limits import MAX_RATE_HZ, MIN_RATE_HZ
 from .session import SessionPatch
 
 
@@ -26,13 +28,13 @@ class InputAudioBufferAppend(ClientEvent, kw_only=True, tag="input_audio_buffer.
     audio: bytes = b""
     video_frames: list[bytes] | UnsetType = UNSET
     format: str | UnsetType = UNSET
-    sample_rate_hz: int | UnsetType = UNSET
-    max_slice_nums: int | None = None
-    duration_ms: float | UnsetType = UNSET
-    audio_start_ms: float | UnsetType = UNSET
-    audio_end_ms: float | UnsetType = UNSET
+    sample_rate_hz: Annotated[int, msgspec.Meta(ge=MIN_RATE_HZ, le=MAX_RATE_HZ)] | UnsetType = UNSET
+    max_slice_nums: Sequence | None = None
+    duration_ms: Milliseconds | UnsetType = UNSET
+    audio_start_ms: Milliseconds | UnsetType = UNSET
+    audio_end_ms: Milliseconds | UnsetType = UNSET
     is_speech: bool | UnsetType = UNSET
-    speech_probability: float | UnsetType = UNSET
+    speech_probability: Annotated[float, msgspec.Meta(ge=0, le=1)] | UnsetType = UNSET
     vad: JsonObject | UnsetType = UNSET
     overlap_action: str | UnsetType = UNSET
     force_barge_in: bool | UnsetType = UNSET
@@ -56,7 +58,7 @@ class InputAudioBufferClear(ClientEvent, kw_only=True, tag="input_audio_buffer.c
 class OutputAudioBufferClear(ClientEvent, kw_only=True, tag="output_audio_buffer.clear"):
     """Cancels the response that is sounding (this is a cancel, not only a local flush)."""
 
-    response_id: str | None = None
+    response_id: Id | None = None
 
 
 class ResponseCreate(ClientEvent, kw_only=True, tag="response.create"):
@@ -68,43 +70,43 @@ class ResponseCreate(ClientEvent, kw_only=True, tag="response.create"):
 class ResponseCancel(ClientEvent, kw_only=True, tag="response.cancel"):
     """Cancels the response in progress, or the one named."""
 
-    response_id: str | None = None
+    response_id: Id | None = None
 
 
 class ConversationItemCreate(ClientEvent, kw_only=True, tag="conversation.item.create"):
     """Adds an item (text, audio or image parts, function output) to the conversation."""
 
     item: JsonObject
-    previous_item_id: str | None = None
+    previous_item_id: Id | None = None
 
 
 class ConversationItemRetrieve(ClientEvent, kw_only=True, tag="conversation.item.retrieve"):
     """Asks for an item as the server keeps it."""
 
-    item_id: str
+    item_id: Id
 
 
 class ConversationItemDelete(ClientEvent, kw_only=True, tag="conversation.item.delete"):
     """Removes an item from the conversation."""
 
-    item_id: str
+    item_id: Id
 
 
 class ConversationItemTruncate(ClientEvent, kw_only=True, tag="conversation.item.truncate"):
     """Cuts an assistant item to what was heard."""
 
-    item_id: str
-    audio_end_ms: int
-    content_index: int = 0
+    item_id: Id
+    audio_end_ms: Sequence
+    content_index: Sequence = 0
 
 
 class PlaybackAck(ClientEvent, kw_only=True, tag="playback.ack"):
     """How much of a response the speaker has played: cumulative ms of that response's sound."""
 
-    played_ms: float
-    committed_ms: float | None = None
-    response_id: str | None = None
-    item_id: str | None = None
+    played_ms: Milliseconds
+    committed_ms: Milliseconds | None = None
+    response_id: Id | None = None
+    item_id: Id | None = None
 
 
 class SessionHeartbeat(ClientEvent, kw_only=True, tag="session.heartbeat"):
@@ -114,21 +116,21 @@ class SessionHeartbeat(ClientEvent, kw_only=True, tag="session.heartbeat"):
 class SessionEventAck(ClientEvent, kw_only=True, tag="session.event_ack"):
     """Everything up to this sequence number has arrived: the replay journal may forget it."""
 
-    server_event_seq: int
+    server_event_seq: Sequence
 
 
 class SessionResume(ClientEvent, kw_only=True, tag="session.resume"):
     """First message of a socket that returns to a live call."""
 
-    session_id: str
-    resume_token: str
-    last_received_server_event_seq: int = 0
+    session_id: Id
+    resume_token: Id
+    last_received_server_event_seq: Sequence = 0
 
 
 class SessionClose(ClientEvent, kw_only=True, tag="session.close"):
     """Ends the call."""
 
-    reason: str = "client_close"
+    reason: Id = "client_close"
 
 
 class InputCancel(ClientEvent, kw_only=True, tag="input.cancel"):
@@ -142,7 +144,7 @@ class BargeIn(ClientEvent, kw_only=True, tag="barge_in"):
 class TurnSignal(ClientEvent, kw_only=True, tag="turn.signal"):
     """A client-side turn detector speaks (``user_started``, ``user_stopped`` …)."""
 
-    event: str
+    event: Id
     payload: JsonObject = msgspec.field(default_factory=dict)
 
 
@@ -156,7 +158,7 @@ class OmnitalkInterrupt(ClientEvent, kw_only=True, tag="omnitalk.interrupt"):
     """The person pressed *interrupt* (button or Esc). ``hard`` also resets a native model's memory."""
 
     hard: bool = False
-    source: str = "button"
+    source: Id = "button"
 
 
 class OmnitalkHold(ClientEvent, kw_only=True, tag="omnitalk.hold"):

@@ -67,6 +67,7 @@ class SessionClosed(ServerEvent, kw_only=True, tag="session.closed"):
 
     reason: str
     message: str | UnsetType = UNSET
+    event: JsonObject | UnsetType = UNSET
 
 
 class SessionExpired(ServerEvent, kw_only=True, tag="session.expired"):
@@ -120,6 +121,7 @@ class InputAudioBufferCommitted(ServerEvent, kw_only=True, tag="input_audio_buff
 
     item_id: str
     previous_item_id: str | None = None
+    event: JsonObject | UnsetType = UNSET
 
 
 class InputAudioBufferCleared(ServerEvent, kw_only=True, tag="input_audio_buffer.cleared"):
@@ -185,6 +187,7 @@ class ConversationItemDeleted(ServerEvent, kw_only=True, tag="conversation.item.
     """Answer to ``conversation.item.delete``."""
 
     item_id: str
+    event: JsonObject | UnsetType = UNSET
 
 
 class ConversationItemTruncated(ServerEvent, kw_only=True, tag="conversation.item.truncated"):
@@ -193,6 +196,7 @@ class ConversationItemTruncated(ServerEvent, kw_only=True, tag="conversation.ite
     item_id: str
     audio_end_ms: int
     content_index: int = 0
+    event: JsonObject | UnsetType = UNSET
 
 
 # -- response --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,226 @@
+"""Sound in memory: wire encodings, stateful resampling, a bounded ring, pacing.
+
+Inside the process sound is ``float32`` in [-1, 1], mono, one-dimensional. On the wire it is one of ``ENCODINGS``.
+"""
+
+import functools
+from collections import deque
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import soxr
+
+__all__ = [
+    "ENCODINGS",
+    "AudioRing",
+    "Pacer",
+    "Resampler",
+    "Samples",
+    "bytes_per_sample",
+    "decode",
+    "encode",
+    "level_dbfs",
+    "normalise_encoding",
+]
+
+Samples = npt.NDArray[np.float32]
+Quality = Literal["QQ", "LQ", "MQ", "HQ", "VHQ"]
+
+ENCODINGS = ("pcm16", "pcm_f32le", "g711_ulaw", "g711_alaw")
+SILENCE_DBFS = -120.0
+
+_ALIASES = {
+    "pcm": "pcm16",
+    "s16le": "pcm16",
+    "pcm_s16le": "pcm16",
+    "audio/pcm": "pcm16",
+    "f32le": "pcm_f32le",
+    "audio/pcmu": "g711_ulaw",
+    "audio/pcma": "g711_alaw",
+}
+_BYTES = {"pcm16": 2, "pcm_f32le": 4, "g711_ulaw": 1, "g711_alaw": 1}
+
+
+def normalise_encoding(name: str) -> str:
+    """The encoding that a wire name means. Raises ``ValueError`` for a name that is none of ours."""
+    encoding = _ALIASES.get(name, name)
+    if encoding not in ENCODINGS:
+        raise ValueError(f"unknown audio encoding {name!r}; use one of {', '.join(ENCODINGS)}")
+    return encoding
+
+
+def bytes_per_sample(encoding: str) -> int:
+    """Bytes that one sample takes in ``encoding``."""
+    return _BYTES[encoding]
+
+
+def decode(data: bytes, encoding: str) -> Samples:
+    """Wire bytes to samples. Raises ``ValueError`` when the length or a value makes no sense."""
+    width = _BYTES[encoding]
+    if len(data) % width:
+        raise ValueError(f"{len(data)} bytes are not a whole number of {encoding} samples ({width} bytes each)")
+    if encoding == "pcm16":
+        return np.frombuffer(data, "<i2").astype(np.float32) / np.float32(32768.0)
+    if encoding == "pcm_f32le":
+        samples = np.frombuffer(data, "<f4").astype(np.float32)
+        if not np.isfinite(samples).all():
+            raise ValueError("float sound holds NaN or infinite samples")
+        return np.clip(samples, -1.0, 1.0)
+    table = _ulaw_table() if encoding == "g711_ulaw" else _alaw_table()
+    return table[np.frombuffer(data, np.uint8)]
+
+
+def encode(samples: Samples, encoding: str) -> bytes:
+    """Samples to wire bytes; values outside [-1, 1] are clipped."""
+    clipped = np.clip(samples, -1.0, 1.0)
+    if encoding == "pcm_f32le":
+        return clipped.astype("<f4").tobytes()
+    pcm = np.clip(np.rint(clipped * 32768.0), -32768, 32767).astype("<i2")
+    if encoding == "pcm16":
+        return pcm.tobytes()
+    linear = pcm.astype(np.int32)
+    return (_encode_ulaw(linear) if encoding == "g711_ulaw" else _encode_alaw(linear)).tobytes()
+
+
+@functools.cache
+def _ulaw_table() -> Samples:
+    """ITU-T G.711 mu-law: 8 bits (inverted) = sign, 3 bits of segment, 4 bits of step; bias 33 (here x4 for 16 bits)."""
+    code = ~np.arange(256, dtype=np.int32) & 0xFF
+    magnitude = (((code & 0x0F) << 3) + 0x84 << ((code >> 4) & 7)) - 0x84
+    return (np.where(code & 0x80, -magnitude, magnitude) / 32768.0).astype(np.float32)
+
+
+@functools.cache
+def _alaw_table() -> Samples:
+    """ITU-T G.711 A-law: even bits inverted (0x55); sign, 3 bits of segment, 4 bits of step."""
+    code = np.arange(256, dtype=np.int32) ^ 0x55
+    segment, step = (code >> 4) & 7, (code & 0x0F) << 4
+    magnitude = np.where(segment == 0, step + 8, (step + 0x108) << np.maximum(segment - 1, 0))
+    return (np.where(code & 0x80, magnitude, -magnitude) / 32768.0).astype(np.float32)
+
+
+def _encode_ulaw(linear: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
+    magnitude = np.minimum(np.abs(linear), 32635) + 0x84
+    segment = np.floor(np.log2(magnitude)).astype(np.int32) - 7
+    step = (magnitude >> (segment + 3)) & 0x0F
+    return (~(np.where(linear < 0, 0x80, 0) | (segment << 4) | step) & 0xFF).astype(np.uint8)
+
+
+def _encode_alaw(linear: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
+    negative = linear < 0
+    magnitude = np.minimum(np.where(negative, -linear - 1, linear), 32767)
+    segment = np.maximum(np.floor(np.log2(np.maximum(magnitude, 1))).astype(np.int32) - 7, 0)
+    step = (magnitude >> np.maximum(segment + 3, 4)) & 0x0F
+    return ((np.where(negative, 0, 0x80) | (segment << 4) | step) ^ 0x55).astype(np.uint8)
+
+
+def level_dbfs(samples: Samples) -> float:
+    """RMS level, dB below full scale (0 = a full-scale square wave); ``SILENCE_DBFS`` for digital silence."""
+    if not samples.size:
+        return SILENCE_DBFS
+    power = float(np.dot(samples, samples)) / samples.size
+    return max(SILENCE_DBFS, 10.0 * float(np.log10(power))) if power > 0 else SILENCE_DBFS
+
+
+class Resampler:
+    """Streams sound from one rate to another, keeping the filter's state across pieces of any size.
+
+    Converting every 20 ms piece on its own costs 100 dB of signal-to-noise ratio. ``quality`` trades look-ahead for
+    stop-band: LQ waits at most 7 ms (right for speech on its way to a recogniser), HQ 20 ms.
+    """
+
+    def __init__(self, source_hz: int, target_hz: int, quality: Quality = "LQ") -> None:
+        self.source_hz, self.target_hz = source_hz, target_hz
+        self._stream = None if source_hz == target_hz else soxr.ResampleStream(source_hz, target_hz, 1, dtype="float32", quality=quality)
+
+    def process(self, samples: Samples, *, last: bool = False) -> Samples:
+        """What is ready after these samples; with ``last`` also what the filter still held."""
+        if self._stream is None:
+            return samples
+        return np.asarray(self._stream.resample_chunk(samples, last=last), dtype=np.float32)
+
+
+class AudioRing:
+    """The newest ``capacity`` samples, in order. Older ones are dropped and counted."""
+
+    def __init__(self, capacity: int) -> None:
+        if capacity <= 0:
+            raise ValueError("a ring needs a capacity above 0 samples")
+        self.capacity = capacity
+        self.dropped = 0
+        self._pieces: deque[Samples] = deque()
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def write(self, samples: Samples) -> int:
+        """Add samples; returns how many (old or of these) were dropped to make room."""
+        dropped = 0
+        if samples.size > self.capacity:
+            dropped = samples.size - self.capacity
+            samples = samples[dropped:]
+        if samples.size:
+            self._pieces.append(samples)
+            self._size += samples.size
+        excess = self._size - self.capacity
+        if excess > 0:
+            self._discard(excess)
+            dropped += excess
+        self.dropped += dropped
+        return dropped
+
+    def read(self, count: int | None = None) -> Samples:
+        """Take the oldest ``count`` samples (all without it); fewer when there are fewer."""
+        count = self._size if count is None else min(count, self._size)
+        samples = self._join(count)
+        self._discard(count)
+        return samples
+
+    def peek(self, count: int | None = None) -> Samples:
+        """The oldest ``count`` samples (all without it), left where they are."""
+        return self._join(self._size if count is None else min(count, self._size))
+
+    def keep_last(self, count: int) -> None:
+        """Forget all but the newest ``count`` samples; these are not counted as dropped."""
+        self._discard(max(0, self._size - count))
+
+    def clear(self) -> None:
+        """Forget everything; not counted as dropped."""
+        self._pieces.clear()
+        self._size = 0
+
+    def _join(self, count: int) -> Samples:
+        taken: list[Samples] = []
+        for piece in self._pieces:
+            if count <= 0:
+                break
+            taken.append(piece[:count])
+            count -= taken[-1].size
+        return np.concatenate(taken) if taken else np.zeros(0, np.float32)
+
+    def _discard(self, count: int) -> None:
+        self._size -= count
+        while count > 0:
+            head = self._pieces[0]
+            if head.size <= count:
+                count -= head.size
+                self._pieces.popleft()
+            else:
+                # A copy, so that a sliver does not keep a long piece alive.
+                self._pieces[0] = head[count:].copy()
+                count = 0
+
+
+class Pacer:
+    """When pieces of a stream are due, at ``rate`` samples a second from ``start`` (a clock's seconds). Never drifts."""
+
+    def __init__(self, rate: int, start: float) -> None:
+        self.rate, self.start = rate, start
+        self.sent = 0
+
+    def wait(self, count: int, now: float) -> float:
+        """Count ``count`` more samples; returns the seconds to wait until the last of them would have been captured (0 when late)."""
+        self.sent += count
+        return max(0.0, self.start + self.sent / self.rate - now)

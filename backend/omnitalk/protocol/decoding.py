@@ -41,14 +41,14 @@ SERVER_EVENTS: Final = _by_name(server, ServerEvent)
 """Every server event by its wire name."""
 
 
-def json_object(data: str | bytes, *, invalid: str = "invalid_json") -> JsonObject:
-    """The JSON object in a text. Raises ``ProtocolError``: ``invalid``, or ``bad_event`` when it is JSON but no object."""
+def json_object(data: str | bytes) -> JsonObject:
+    """The JSON object in a text. Raises ``ProtocolError``: invalid_json, or ``bad_event`` when it is JSON but no object."""
     try:
         value = msgspec.json.decode(data)
     except RecursionError:
         raise ProtocolError("bad_event", f"The event is nested deeper than {MAX_DEPTH} levels.") from None
     except (msgspec.MsgspecError, UnicodeError) as problem:
-        raise ProtocolError(invalid, f"The event is not valid JSON: {problem}.") from None
+        raise ProtocolError("invalid_json", f"The event is not valid JSON: {problem}.") from None
     if not isinstance(value, dict):
         raise ProtocolError("bad_event", "An event is a JSON object with a `type`.")
     if (data.count("{") + data.count("[") if isinstance(data, str) else data.count(b"{") + data.count(b"[")) > MAX_DEPTH:
@@ -105,14 +105,18 @@ def _refusal(said: str) -> ProtocolError:
     """msgspec's words, with the path taken out of them."""
     at = _PATH.search(said)
     param = at["path"] if at else ""
+    words = _PATH.sub("", said).replace("`bytes`", "a base64 string")
     if missing := _MISSING.search(said):
         param = f"{param}.{missing['field']}" if param else missing["field"]
+        words = f"The event lacks {param}"
+    elif param:
+        words = f"{words} in {param}"
     code = "bad_event"
     if param.partition("[")[0] in ("audio", "delta"):
         code = "bad_audio"
     elif param.startswith("video_frames"):
         code = "invalid_video_frames"
-    return ProtocolError(code, f"{_PATH.sub('', said)}{f' in {param}' if param else ''}.", param=param or None)
+    return ProtocolError(code, f"{words}.", param=param or None)
 
 
 def _check_append(event: InputAudioBufferAppend) -> None:

@@ -1,0 +1,5 @@
+"""The ``omnitalk`` command."""
+
+from .app import main
+
+__all__ = ["main"]

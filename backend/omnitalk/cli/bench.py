@@ -1,0 +1,19 @@
+"""``omnitalk bench``: measurements that anyone can repeat."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Measurements that anyone can repeat.", no_args_is_help=True)
+
+
+@app.command()
+def cascade(
+    turns: Annotated[int, typer.Option(min=1, help="Spoken turns to measure.")] = 20,
+    output: Annotated[Path | None, typer.Option(help="Also write the table (Markdown) to this file.")] = None,
+) -> None:
+    """End of speech to first sound of the embedded engine, at real-time pace, split by stage."""
+    from omnitalk.bench.cascade import main
+
+    main(turns=turns, output=output)

@@ -1,0 +1,49 @@
+"""``omnitalk serve``: the call server."""
+
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["serve"]
+
+
+def serve(
+    engine: Annotated[str | None, typer.Option(help="auto, cascade, omni, remote; scripted for tests.")] = None,
+    model: Annotated[str | None, typer.Option(help="Model of the omni engine: hub id or local path.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on.  [default: 7862]")] = None,
+    max_calls: Annotated[int | None, typer.Option(help="Calls at once; by default what the engine can hold.")] = None,
+    queue_length: Annotated[int | None, typer.Option(help="Callers that may wait for a free line.")] = None,
+    grace_s: Annotated[float | None, typer.Option(help="Seconds that a call waits for a lost connection.")] = None,
+    llm_base_url: Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint for the cascade's LLM stage.")] = None,
+    llm_model: Annotated[str | None, typer.Option(help="Model name at that endpoint.")] = None,
+    llm_api_key_env: Annotated[str | None, typer.Option(help="Variable that holds that endpoint's key.")] = None,
+    public_realtime_url: Annotated[str | None, typer.Option(help="ws(s):// address that the page uses verbatim.")] = None,
+    root_path: Annotated[str | None, typer.Option(help="Path prefix that a reverse proxy strips.")] = None,
+    allow_origin: Annotated[list[str] | None, typer.Option(help="Further origins whose pages may call (repeatable).")] = None,
+    scripted_mode: Annotated[str | None, typer.Option(help="Vocabulary of the scripted engine.", hidden=True)] = None,
+    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
+) -> None:
+    """Start the call server; every option is also an OMNITALK_* variable."""
+    given: dict[str, Any] = {name: value for name, value in locals().items() if value is not None}
+    from pydantic import ValidationError
+
+    from omnitalk.settings import ServeSettings
+
+    try:
+        settings = ServeSettings(**given)
+    except ValidationError as problem:
+        _refuse("; ".join(f"--{str(e['loc'][0]).replace('_', '-')}: {e['msg']}" for e in problem.errors()))
+    from omnitalk.engines.base import EngineError
+    from omnitalk.engines.factory import make_engine
+    from omnitalk.server import PortInUse, run
+
+    try:
+        run(settings, make_engine(settings))
+    except (EngineError, PortInUse) as problem:
+        _refuse(str(problem))
+
+
+def _refuse(sentence: str) -> Any:
+    typer.echo(f"omnitalk: {sentence}", err=True)
+    raise typer.Exit(1)

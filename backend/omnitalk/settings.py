@@ -1,0 +1,32 @@
+"""Settings of a server: one object, filled from ``OMNITALK_*`` variables and the command line (which wins)."""
+
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+__all__ = ["EngineName", "ServeSettings"]
+
+EngineName = Literal["auto", "cascade", "omni", "remote", "scripted"]
+
+
+class ServeSettings(BaseSettings):
+    """What ``omnitalk serve`` runs with. Times in seconds, sizes in bytes."""
+
+    model_config = SettingsConfigDict(env_prefix="OMNITALK_", extra="ignore")
+
+    engine: EngineName = "auto"
+    scripted_mode: Literal["turn", "minicpm", "qwen3"] = "turn"
+    model: str | None = None
+    host: str = "127.0.0.1"
+    port: int = Field(default=7862, ge=0, le=65535)
+    root_path: str = ""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    max_calls: int | None = Field(default=None, ge=1, description="Calls at once; by default what the engine can hold.")
+    queue_length: int = Field(default=16, ge=0, description="Callers that may wait for a free line.")
+    grace_s: float = Field(default=30.0, gt=0, description="How long a call waits for a lost connection to return.")
+    llm_base_url: str | None = Field(default=None, description="OpenAI-compatible endpoint for the cascade's LLM stage.")
+    llm_model: str | None = None
+    llm_api_key_env: str = Field(default="OPENAI_API_KEY", description="Name of the variable that holds that endpoint's key.")
+    public_realtime_url: str | None = Field(default=None, description="ws(s):// address that the page uses verbatim.")
+    allow_origin: list[str] = Field(default_factory=list, description="Further origins whose pages may open a call.")

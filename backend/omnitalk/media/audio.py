@@ -4,12 +4,13 @@ Inside the process sound is ``float32`` in [-1, 1], mono, one-dimensional. On th
 """
 
 import functools
-from collections import deque
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import soxr
+
+from omnitalk.protocol.audio_format import bytes_per_sample
 
 __all__ = [
     "ENCODINGS",
@@ -17,11 +18,9 @@ __all__ = [
     "Pacer",
     "Resampler",
     "Samples",
-    "bytes_per_sample",
     "decode",
     "encode",
     "level_dbfs",
-    "normalise_encoding",
 ]
 
 Samples = npt.NDArray[np.float32]
@@ -30,34 +29,10 @@ Quality = Literal["QQ", "LQ", "MQ", "HQ", "VHQ"]
 ENCODINGS = ("pcm16", "pcm_f32le", "g711_ulaw", "g711_alaw")
 SILENCE_DBFS = -120.0
 
-_ALIASES = {
-    "pcm": "pcm16",
-    "s16le": "pcm16",
-    "pcm_s16le": "pcm16",
-    "audio/pcm": "pcm16",
-    "f32le": "pcm_f32le",
-    "audio/pcmu": "g711_ulaw",
-    "audio/pcma": "g711_alaw",
-}
-_BYTES = {"pcm16": 2, "pcm_f32le": 4, "g711_ulaw": 1, "g711_alaw": 1}
-
-
-def normalise_encoding(name: str) -> str:
-    """The encoding that a wire name means. Raises ``ValueError`` for a name that is none of ours."""
-    encoding = _ALIASES.get(name, name)
-    if encoding not in ENCODINGS:
-        raise ValueError(f"unknown audio encoding {name!r}; use one of {', '.join(ENCODINGS)}")
-    return encoding
-
-
-def bytes_per_sample(encoding: str) -> int:
-    """Bytes that one sample takes in ``encoding``."""
-    return _BYTES[encoding]
-
 
 def decode(data: bytes, encoding: str) -> Samples:
     """Wire bytes to samples. Raises ``ValueError`` when the length or a value makes no sense."""
-    width = _BYTES[encoding]
+    width = bytes_per_sample(encoding)
     if len(data) % width:
         raise ValueError(f"{len(data)} bytes are not a whole number of {encoding} samples ({width} bytes each)")
     if encoding == "pcm16":
@@ -142,75 +117,54 @@ class Resampler:
 
 
 class AudioRing:
-    """The newest ``capacity`` samples, in order. Older ones are dropped and counted."""
+    """The newest ``capacity`` samples of a stream, addressed by their position in it. Older ones are dropped and counted.
+
+    One flat buffer twice that size: writing is a copy, reading a view, and now and then the tail moves to the front.
+    """
 
     def __init__(self, capacity: int) -> None:
         if capacity <= 0:
             raise ValueError("a ring needs a capacity above 0 samples")
         self.capacity = capacity
         self.dropped = 0
-        self._pieces: deque[Samples] = deque()
+        self.end = 0
+        self._buffer = np.empty(2 * capacity, np.float32)
+        self._tail = 0
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
+    @property
+    def start(self) -> int:
+        """Position of the oldest sample held."""
+        return self.end - self._size
+
     def write(self, samples: Samples) -> int:
         """Add samples; returns how many (old or of these) were dropped to make room."""
-        dropped = 0
-        if samples.size > self.capacity:
-            dropped = samples.size - self.capacity
-            samples = samples[dropped:]
-        if samples.size:
-            self._pieces.append(samples)
-            self._size += samples.size
-        excess = self._size - self.capacity
-        if excess > 0:
-            self._discard(excess)
-            dropped += excess
+        kept = samples[-self.capacity :]
+        dropped = max(0, self._size + samples.size - self.capacity)
+        self._size = min(self._size, self.capacity - kept.size)
+        if self._tail + kept.size > self._buffer.size:
+            self._buffer[: self._size] = self._buffer[self._tail - self._size : self._tail]
+            self._tail = self._size
+        self._buffer[self._tail : self._tail + kept.size] = kept
+        self._tail += kept.size
+        self._size += kept.size
+        self.end += samples.size
         self.dropped += dropped
         return dropped
 
-    def read(self, count: int | None = None) -> Samples:
-        """Take the oldest ``count`` samples (all without it); fewer when there are fewer."""
-        count = self._size if count is None else min(count, self._size)
-        samples = self._join(count)
-        self._discard(count)
-        return samples
+    def slice(self, start: int, end: int) -> Samples:
+        """A copy of the samples at [start, end), as far as they are held."""
+        first = self._tail - self._size
+        low = max(start - self.start, 0)
+        high = max(low, min(end - self.start, self._size))
+        return self._buffer[first + low : first + high].copy()
 
-    def peek(self, count: int | None = None) -> Samples:
-        """The oldest ``count`` samples (all without it), left where they are."""
-        return self._join(self._size if count is None else min(count, self._size))
-
-    def keep_last(self, count: int) -> None:
-        """Forget all but the newest ``count`` samples; these are not counted as dropped."""
-        self._discard(max(0, self._size - count))
-
-    def clear(self) -> None:
-        """Forget everything; not counted as dropped."""
-        self._pieces.clear()
-        self._size = 0
-
-    def _join(self, count: int) -> Samples:
-        taken: list[Samples] = []
-        for piece in self._pieces:
-            if count <= 0:
-                break
-            taken.append(piece[:count])
-            count -= taken[-1].size
-        return np.concatenate(taken) if taken else np.zeros(0, np.float32)
-
-    def _discard(self, count: int) -> None:
-        self._size -= count
-        while count > 0:
-            head = self._pieces[0]
-            if head.size <= count:
-                count -= head.size
-                self._pieces.popleft()
-            else:
-                # A copy, so that a sliver does not keep a long piece alive.
-                self._pieces[0] = head[count:].copy()
-                count = 0
+    def forget(self, before: int) -> None:
+        """Let go of everything before this position; not counted as dropped."""
+        self._size = min(self._size, max(0, self.end - before))
 
 
 class Pacer:

@@ -1,0 +1,107 @@
+"""Any OpenAI-compatible endpoint as the language model: Ollama, llama.cpp, vLLM, or a hosted one."""
+
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import httpx
+
+from omnitalk.engines.base import EngineError
+
+from .llm import ChatMessage, LlmChunk, LlmUsage
+
+__all__ = ["HttpLlm"]
+
+_CONNECT_S = 5.0
+_READ_S = 60.0
+_MAX_LINE = 1_000_000
+
+
+class HttpLlm:
+    """``base_url`` ends where ``/chat/completions`` begins, e.g. ``http://127.0.0.1:11434/v1``."""
+
+    def __init__(self, base_url: str, *, model: str, api_key: str | None = None, context_tokens: int = 8192) -> None:
+        self.name, self.context_tokens = model, context_tokens
+        self._url = base_url.rstrip("/")
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._client = httpx.AsyncClient(headers=headers, timeout=httpx.Timeout(_READ_S, connect=_CONNECT_S))
+
+    async def start(self) -> None:
+        """Check that the endpoint answers and knows the model. Raises ``EngineError`` with a sentence."""
+        stream = self.seat("warm-up").stream([{"role": "user", "content": "Hello."}], max_tokens=1, temperature=None)
+        try:
+            async for _ in stream:
+                pass
+        finally:
+            await stream.aclose()
+
+    def seat(self, key: str) -> "_Seat":
+        """The endpoint keeps nothing for a call, so there is always a place."""
+        return _Seat(self._client, self._url, self.name)
+
+    async def stop(self) -> None:
+        """Close the connections. Idempotent."""
+        await self._client.aclose()
+
+
+class _Seat:
+    def __init__(self, client: httpx.AsyncClient, url: str, model: str) -> None:
+        self._client, self._url, self._model = client, url, model
+
+    async def stream(
+        self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None
+    ) -> AsyncGenerator[LlmChunk, None]:
+        """The answer as it is written; closing the generator closes the connection, which stops the work there."""
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": messages,
+            "max_tokens": max_tokens,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if temperature is not None:
+            body["temperature"] = temperature
+        try:
+            async with self._client.stream("POST", f"{self._url}/chat/completions", json=body) as response:
+                if response.status_code != 200:
+                    detail = (await response.aread())[:300].decode(errors="replace")
+                    raise _problem(f"{self._url} answered {response.status_code} for model {self._model!r}: {detail}")
+                async for line in response.aiter_lines():
+                    chunk = _read(line)
+                    if chunk is not None:
+                        yield chunk
+        except httpx.HTTPError as error:
+            raise _problem(f"{self._url} cannot be reached ({type(error).__name__}). Is the server running?") from error
+
+    async def prefill(self, messages: list[ChatMessage]) -> None:
+        """Nothing: reading ahead would be paid twice on a shared server."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _problem(message: str) -> EngineError:
+    return EngineError("engine_error", f"The language model endpoint failed: {message}", kind="server_error", retryable=True)
+
+
+def _read(line: str) -> LlmChunk | None:
+    if not line.startswith("data:") or len(line) > _MAX_LINE:
+        return None
+    data = line[5:].strip()
+    if data == "[DONE]":
+        return None
+    try:
+        entry = json.loads(data)
+        if "error" in entry:
+            raise _problem(str(entry["error"])[:300])
+        choices = entry.get("choices") or []
+        text = "".join((choice.get("delta") or {}).get("content") or "" for choice in choices)
+        reason = next((choice["finish_reason"] for choice in choices if choice.get("finish_reason")), None)
+        usage = None
+        if entry.get("usage"):
+            used = entry["usage"]
+            cached = (used.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+            usage = LlmUsage(used["prompt_tokens"], used["completion_tokens"], cached)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _problem(f"it sent something that is no chat completion chunk: {data[:200]}") from error
+    return LlmChunk(text, usage, reason) if text or usage is not None or reason is not None else None

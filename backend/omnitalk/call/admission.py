@@ -108,9 +108,7 @@ class Admission:
         """What its holder is told: position (1 is next), length of the line, estimated wait. Raises ``ValueError`` unless it waits."""
         position = self._waiting.index(ticket) + 1
         wait = self.estimated_wait_s(position)
-        return OmnitalkQueue(
-            position=position, length=len(self._waiting), estimated_wait_ms=None if wait is None else round(wait * 1000)
-        )
+        return OmnitalkQueue(position=position, length=len(self._waiting), estimated_wait_ms=None if wait is None else round(wait * 1000))
 
     def estimated_wait_s(self, position: int) -> float | None:
         """Seconds until the caller at ``position`` is served, if calls last as they did; None before one has ended.

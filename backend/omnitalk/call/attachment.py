@@ -12,7 +12,7 @@ __all__ = ["Attachment"]
 class Attachment:
     """``prelude``: what is said first and never replayed. ``cursor``: number of the last event taken from the journal.
 
-    ``ended``: why nothing more comes once the prelude is empty (``session_replaced``, ``session_closed``, ``detached``), None while it lives.
+    ``ended``: why nothing more comes once the prelude is empty (session_replaced, session_closed, detached); None while it lives.
     """
 
     generation: int

@@ -107,13 +107,9 @@ class FloorControl:
         for track in tracks:
             track.cut_at_ms = track.heard_ms(now)
             left.append(call.outbox.silence(track.response_id))
-            cleared = server.OutputAudioBufferCleared(
-                response_id=track.response_id, heard_ms=round(track.cut_at_ms, 1), reason=reason
-            )
+            cleared = server.OutputAudioBufferCleared(response_id=track.response_id, heard_ms=round(track.cut_at_ms, 1), reason=reason)
             call.say(cleared)
-            call.command(
-                Interrupt(response_id=track.response_id, heard_ms=track.cut_at_ms, reason=reason, hard=hard)
-            )
+            call.command(Interrupt(response_id=track.response_id, heard_ms=track.cut_at_ms, reason=reason, hard=hard))
         self.epoch += 1
         call.count("cuts")
         self._sounding = None if self._sounding in tracks else self._sounding
@@ -135,9 +131,7 @@ class FloorControl:
         if track.done and track.item_id is not None and track.generated_ms > 0:
             # The engine had finished it, so no cancelled response.done will say where it ends.
             track.truncation_told = True
-            self._call.say(
-                server.ConversationItemTruncated(item_id=track.item_id, audio_end_ms=int(track.cut_at_ms or 0.0))
-            )
+            self._call.say(server.ConversationItemTruncated(item_id=track.item_id, audio_end_ms=int(track.cut_at_ms or 0.0)))
 
     # -- time and follow-up ---------------------------------------------------------------------------------------------
 

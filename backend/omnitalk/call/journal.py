@@ -126,9 +126,7 @@ class Journal:
         """Takes out a response's sound, sent or not, and its words that were not sent. Returns the ms of sound not yet sent."""
         unsent = sum(entry.audio_ms for entry in self._entries if entry.response_id == response_id and entry.sent_at is None)
         self._entries = [
-            entry
-            for entry in self._entries
-            if entry.response_id != response_id or (entry.kind == "text" and entry.sent_at is not None)
+            entry for entry in self._entries if entry.response_id != response_id or (entry.kind == "text" and entry.sent_at is not None)
         ]
         self._bytes = sum(entry.size for entry in self._entries)
         return unsent

@@ -31,9 +31,7 @@ def belongs_to_response(event: ServerEvent) -> bool:
     """Whether an event has its place in the order of a response, as opposed to one that must never wait behind sound."""
     if isinstance(event, ConversationItemAdded | ConversationItemCreated | ConversationItemDone):
         return event.item.get("role") == "assistant" or event.item.get("type") == "function_call"
-    return event.type.startswith("response.") or isinstance(
-        event, OutputAudioBufferStarted | OutputAudioBufferStopped | RateLimitsUpdated
-    )
+    return event.type.startswith("response.") or isinstance(event, OutputAudioBufferStarted | OutputAudioBufferStopped | RateLimitsUpdated)
 
 
 class Lane:

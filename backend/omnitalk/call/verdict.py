@@ -10,8 +10,8 @@ Verdict = Literal["words", "backchannel", "noise"]
 _BACKCHANNELS: Final = frozenset(
     {
         "ah", "aha", "alright", "all right", "cool", "exactly", "fine", "go on", "good", "got it", "great", "hm", "hmm", "huh",
-        "i know", "i see", "indeed", "interesting", "m", "mhm", "mhmm", "mm", "mm hm", "mm hmm", "mmhm", "mmhmm", "mmm", "nice", "of course",
-        "oh", "oh okay", "ok", "okay", "really", "right", "sure", "true", "uh", "uh huh", "uhhuh", "um", "wow", "yah", "yeah",
+        "i know", "i see", "indeed", "interesting", "m", "mhm", "mhmm", "mm", "mm hm", "mm hmm", "mmhm", "mmhmm", "mmm", "nice",
+        "of course", "oh", "oh okay", "ok", "okay", "really", "right", "sure", "true", "uh", "uh huh", "uhhuh", "um", "wow", "yah", "yeah",
         "yep", "yes", "yup",
     }
 )  # fmt: skip
@@ -24,7 +24,7 @@ _MAX_BACKCHANNEL_MS: Final = 1_200.0
 _MAX_WORDS_PER_S: Final = 8.0
 """Faster than any speaker: the recogniser made it up."""
 
-_ANNOTATION: Final = re.compile(r"[\[(*♪][^\])*♪]*[\])*♪]?")
+_ANNOTATION: Final = re.compile(r"\[[^\]]*\]|\([^)]*\)|\*[^*]*\*|♪[^♪]*♪?")
 _NOT_A_WORD: Final = re.compile(r"[^\w']+")
 
 

@@ -91,9 +91,7 @@ def check_audio(audio: bytes, encoding: str, *, param: str = "audio") -> None:
     """Whole samples, and finite ones. Raises ``ProtocolError(bad_audio)``."""
     size = bytes_per_sample(encoding)
     if len(audio) % size:
-        raise ProtocolError(
-            "bad_audio", f"{len(audio)} bytes are no whole number of {encoding} samples ({size} bytes each).", param=param
-        )
+        raise ProtocolError("bad_audio", f"{len(audio)} bytes are no whole number of {encoding} samples ({size} bytes each).", param=param)
     if encoding == "pcm_f32le" and audio and not _all_finite(audio):
         raise ProtocolError("bad_audio", "The sound holds samples that are no number (NaN or infinite).", param=param)
 

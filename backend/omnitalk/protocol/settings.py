@@ -5,7 +5,6 @@ read. Where a client sends both and they differ, the flat one wins for formats a
 ``turn_detection``: vLLM-Omni's precedence.
 """
 
-import math
 from typing import Any, Final
 
 import msgspec
@@ -210,7 +209,7 @@ def _text(value: object, param: str, most: int) -> str:
 
 
 def _number(value: object, param: str, least: float, most: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not least <= value <= most:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
         raise ProtocolError("bad_event", f"{param} is a number from {least:g} to {most:g}.", param=param)
     return float(value)
 

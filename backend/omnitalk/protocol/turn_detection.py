@@ -1,6 +1,5 @@
 """``turn_detection``: what a client may write there, and how we show it."""
 
-import math
 from typing import Any, Final, Literal, cast
 
 from .base import JsonObject
@@ -77,6 +76,6 @@ def show_turn_detection(detection: TurnDetection | None) -> JsonObject | None:
 
 
 def _within(value: object, least: float, most: float, param: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not least <= value <= most:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
         raise ProtocolError(_CODE, f"{param.rpartition('.')[2]} is a number from {least:g} to {most:g}.", param=param)
     return float(value)

@@ -1,0 +1,68 @@
+"""Builds the app: routers, static files, and the engine's life around them."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import structlog
+from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
+
+from omnitalk.assets import asset_dir
+from omnitalk.call.config import CallConfig
+from omnitalk.engines.base import Engine, EngineError
+from omnitalk.hub import Hub, HubConfig
+from omnitalk.transports.websocket import SocketConfig
+from omnitalk.profiles import load_profiles
+from omnitalk.settings import ServeSettings
+
+from . import health, page, realtime
+from .headers import SecurityHeaders
+from .state import AppState
+from .static import PageFiles
+
+__all__ = ["create_app"]
+
+log = structlog.get_logger("omnitalk.app")
+
+
+def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig | None = None) -> FastAPI:
+    """The app of one server. The engine starts with it, in the background, and stops with it."""
+    hub = Hub(engine, HubConfig(slots=settings.max_calls, queue=settings.queue_length, call=CallConfig(grace_s=settings.grace_s)))
+    profiles = load_profiles(asset_dir("profiles"))
+    state = AppState(settings=settings, hub=hub, profiles=profiles, socket=socket or SocketConfig())
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        starting = asyncio.create_task(_start(state), name="engine start")
+        try:
+            yield
+        finally:
+            await hub.close()
+            starting.cancel()
+            await asyncio.gather(starting, return_exceptions=True)
+            await engine.stop()
+
+    app = FastAPI(title="Omnitalk", lifespan=lifespan, docs_url="/docs", redoc_url=None, root_path=settings.root_path)
+    app.state.omnitalk = state
+    for router in (health.router, page.router, realtime.router):
+        app.include_router(router)
+    app.mount("/shared_ui", PageFiles(directory=asset_dir("shared_ui")))
+    app.mount("/profiles", PageFiles(directory=asset_dir("profiles")))
+    app.mount("/", PageFiles(directory=asset_dir("web"), html=True))
+    app.add_middleware(GZipMiddleware, minimum_size=500)
+    app.add_middleware(SecurityHeaders)
+    return app
+
+
+async def _start(state: AppState) -> None:
+    try:
+        await state.hub.engine.start()
+    except EngineError as problem:
+        log.error("engine_cannot_start", code=problem.code, problem=problem.message)
+        state.start_problem = problem.message
+    except Exception:
+        log.exception("engine_failed_to_start")
+        state.start_problem = "The engine failed to start; the server's log says why."
+    else:
+        log.info("engine_ready", engine=state.hub.engine.capabilities.name)

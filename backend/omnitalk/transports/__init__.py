@@ -1,0 +1,1 @@
+"""What carries a call: one socket or peer connection of one call. Above the hub, below the API."""

@@ -212,13 +212,16 @@ class FloorControl:
             self.cut(tracks, reason)
         elif newest is not None:
             heard = newest.heard_ms(self._call.clock.now())
+            # It was heard to its end: the engine goes on to the person's turn, and nothing of the item is lost.
+            newest.truncation_told = True
             self._call.command(Interrupt(response_id=newest.response_id, heard_ms=heard, reason=reason))
             self._release_speech()
 
     def _restore(self, effect: Restore) -> None:
         if effect.unduck:
             self._unduck("not_an_interruption")
-        if effect.reason == "floor_free" or (effect.item_id is None and not self.held_speech):
+        if effect.reason in ("floor_free", "no_verdict") or (effect.item_id is None and not self.held_speech):
+            # Nothing to forget; or the words are late, and may still turn out to be words.
             return
         self.held_speech.dismiss(effect.item_id)
         self._call.command(DismissInput(reason=effect.reason))

@@ -1,7 +1,7 @@
 """The items of one conversation, in order, as the Realtime wire shows them.
 
-An item is a JSON object with the GA fields. The store also knows, for spoken items, which words had been said by when, so that an item can be cut
-to what was heard.
+An item is a JSON object with the GA fields. The store also knows, for spoken items, which words had been said by when, so that
+an item can be cut to what was heard.
 """
 
 from collections import OrderedDict
@@ -76,7 +76,8 @@ def _part(part: object, role: str, where: str, images: bool) -> JsonObject:
         raise EngineError("bad_event", f"{where} must be an object.", param=where)
     kind = part.get("type")
     if kind not in _ROLES[role]:
-        raise EngineError("bad_event", f"{where}.type {kind!r} does not fit role {role}; use one of {', '.join(_ROLES[role])}.", param=where)
+        kinds = ", ".join(_ROLES[role])
+        raise EngineError("bad_event", f"{where}.type {kind!r} does not fit role {role}; use one of {kinds}.", param=where)
     if kind == "input_image":
         if not images:
             raise EngineError("invalid_input_modality", "This engine takes no images.", param=where)

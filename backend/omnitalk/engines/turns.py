@@ -44,7 +44,12 @@ class ResponseWriter:
         self._metadata, self._max_output_tokens = metadata, max_output_tokens
         self._previous: str | None = None
         self._item: JsonObject = {
-            "id": item_id, "object": "realtime.item", "type": "message", "status": "in_progress", "role": "assistant", "content": [],
+            "id": item_id,
+            "object": "realtime.item",
+            "type": "message",
+            "status": "in_progress",
+            "role": "assistant",
+            "content": [],
         }
 
     def _response(self, status: str, details: JsonObject | None = None, usage: JsonObject | None = None) -> JsonObject:
@@ -138,18 +143,19 @@ class ResponseWriter:
         """Close the part, the item and the response, in that order. ``reason``: why it was cancelled or is incomplete."""
         self._check_open()
         self.ended = True
-        scope = {"response_id": self.response_id, "item_id": self.item_id}
+        response_id, item_id = self.response_id, self.item_id
         self._item["status"] = "completed" if status == "completed" else "incomplete"
         self._item["content"] = [self._part()]
         if self._conversation is not None:
             self._conversation.set_marks(self.item_id, self.marks)
         if self._speaks:
-            self._emit(server.ResponseOutputAudioDone(**scope))
-            self._emit(server.ResponseOutputAudioTranscriptDone(**scope, transcript=self.text_so_far))
-            self._emit(server.ResponseContentPartDone(**scope, part=self._part()))
+            self._emit(server.ResponseOutputAudioDone(response_id=response_id, item_id=item_id))
+            self._emit(
+                server.ResponseOutputAudioTranscriptDone(response_id=response_id, item_id=item_id, transcript=self.text_so_far)
+            )
         else:
-            self._emit(server.ResponseOutputTextDone(**scope, text=self.text_so_far))
-            self._emit(server.ResponseContentPartDone(**scope, part=self._part()))
+            self._emit(server.ResponseOutputTextDone(response_id=response_id, item_id=item_id, text=self.text_so_far))
+        self._emit(server.ResponseContentPartDone(response_id=response_id, item_id=item_id, part=self._part()))
         self._emit(server.ResponseOutputItemDone(response_id=self.response_id, item=dict(self._item)))
         if self._conversation is not None:
             self._emit(server.ConversationItemDone(item=dict(self._item), previous_item_id=self._previous))

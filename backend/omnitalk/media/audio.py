@@ -50,12 +50,12 @@ def encode(samples: Samples, encoding: str) -> bytes:
     """Samples to wire bytes; values outside [-1, 1] are clipped."""
     clipped = np.clip(samples, -1.0, 1.0)
     if encoding == "pcm_f32le":
-        return clipped.astype("<f4").tobytes()
+        return bytes(clipped.astype("<f4"))
     pcm = np.clip(np.rint(clipped * 32768.0), -32768, 32767).astype("<i2")
     if encoding == "pcm16":
-        return pcm.tobytes()
+        return bytes(pcm)
     linear = pcm.astype(np.int32)
-    return (_encode_ulaw(linear) if encoding == "g711_ulaw" else _encode_alaw(linear)).tobytes()
+    return bytes(_encode_ulaw(linear) if encoding == "g711_ulaw" else _encode_alaw(linear))
 
 
 @functools.cache
@@ -79,7 +79,7 @@ def _encode_ulaw(linear: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
     magnitude = np.minimum(np.abs(linear), 32635) + 0x84
     segment = np.floor(np.log2(magnitude)).astype(np.int32) - 7
     step = (magnitude >> (segment + 3)) & 0x0F
-    return (~(np.where(linear < 0, 0x80, 0) | (segment << 4) | step) & 0xFF).astype(np.uint8)
+    return np.asarray(~(np.where(linear < 0, 0x80, 0) | (segment << 4) | step) & 0xFF, dtype=np.uint8)
 
 
 def _encode_alaw(linear: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
@@ -87,7 +87,7 @@ def _encode_alaw(linear: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
     magnitude = np.minimum(np.where(negative, -linear - 1, linear), 32767)
     segment = np.maximum(np.floor(np.log2(np.maximum(magnitude, 1))).astype(np.int32) - 7, 0)
     step = (magnitude >> np.maximum(segment + 3, 4)) & 0x0F
-    return ((np.where(negative, 0, 0x80) | (segment << 4) | step) ^ 0x55).astype(np.uint8)
+    return np.asarray((np.where(negative, 0, 0x80) | (segment << 4) | step) ^ 0x55, dtype=np.uint8)
 
 
 def level_dbfs(samples: Samples) -> float:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
@@ -20,8 +19,6 @@ from .stages import Stages
 from .tts import HibariVoice, Synthesiser
 
 __all__ = ["CascadeEngine", "CascadeFiles"]
-
-T = TypeVar("T")
 
 _HONEST = "A small English demo model on this server's CPU. It hears words, not tone; it can be wrong; it does not see."
 _HONEST_REMOTE = "Speech is heard and spoken on this server's CPU, in English; the answers come from {model} at an endpoint of your choice."
@@ -54,10 +51,11 @@ class CascadeEngine:
         model: str,
         remote_llm: bool = False,
         max_sessions: int = 2,
-        voice: Callable[[], Synthesiser] = HibariVoice,
+        voice: Callable[[], Synthesiser] | None = None,
         threads: int = 2,
     ) -> None:
-        self._files, self._make_llm, self._make_voice = files, llm, voice
+        self._files, self._make_llm = files, llm
+        self._make_voice: Callable[[], Synthesiser] = voice or HibariVoice
         self._threads = threads
         self._stages: Stages | None = None
         self._sessions: set[CascadeSession] = set()
@@ -67,7 +65,7 @@ class CascadeEngine:
             model=model,
             profile="cascade",
             turns=("server_vad", "manual"),
-            voices=HibariVoice.voices if voice is HibariVoice else (),
+            voices=HibariVoice.voices if voice is None else (),
             max_sessions=max_sessions,
             honest=_HONEST_REMOTE.format(model=model) if remote_llm else _HONEST,
             wire={

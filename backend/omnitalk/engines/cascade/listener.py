@@ -205,11 +205,16 @@ class Listener:
             self._commit(burst)
 
     async def _ask_call(self, burst: Burst, bet: Bet) -> None:
-        words = await asyncio.shield(bet.words)
+        await asyncio.wait({bet.words})
         if self._waiting is not burst:
             return
+        if not self._host.busy():
+            # The reply ended meanwhile: there is nothing to interrupt, so this is an ordinary turn.
+            self._waiting = None
+            self._commit(burst)
+            return
         duration_ms = (burst.speech_end - burst.voice_start) * 1000.0 / RATE
-        self._outbox.emit(NearEndText(text=words.transcript.text, duration_ms=duration_ms, item_id=burst.item_id))
+        self._outbox.emit(NearEndText(text=bet.words.result().transcript.text, duration_ms=duration_ms, item_id=burst.item_id))
         try:
             async with asyncio.timeout(_MAX_WAIT_S):
                 await burst.decided.wait()

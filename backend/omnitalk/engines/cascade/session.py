@@ -430,9 +430,9 @@ class CascadeSession:
             self._stop_reply(command.reason, command.heard_ms)
         elif command.response_id in self._finished:
             item_id = self._finished.pop(command.response_id)
+            # Whoever sent the interrupt tells the wire; here only the memory is cut.
             if item_id in self._conversation:
                 self._conversation.truncate(item_id, command.heard_ms)
-                self._outbox.emit(server.ConversationItemTruncated(item_id=item_id, audio_end_ms=round(command.heard_ms)))
         else:
             raise EngineError("response_not_active", f"There is no response {command.response_id} to interrupt.", param="response_id")
         if self._sounding == command.response_id:

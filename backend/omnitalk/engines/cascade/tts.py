@@ -19,9 +19,20 @@ _PIPER_TIMEOUT_S = 30.0
 class Synthesiser(Protocol):
     """Blocking; run it on a worker thread, a clause at a time."""
 
-    name: str
-    rate: int
-    voices: tuple[str, ...]
+    @property
+    def name(self) -> str:
+        """What provides the voice."""
+        ...
+
+    @property
+    def rate(self) -> int:
+        """Hz of what ``say`` gives."""
+        ...
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        """Names of its voices, the default first."""
+        ...
 
     def say(self, text: str, *, speed: float = 1.0) -> Samples:
         """The clause as sound at ``rate``. ``speed``: 1 is the voice's own pace, 2 twice as fast."""
@@ -57,14 +68,12 @@ class PiperVoice:
     def __init__(self, model: Path, *, command: str = "piper") -> None:
         found = shutil.which(command)
         if found is None:
-            raise EngineError("engine_error", "The command `piper` is not on the PATH: install it, or use the hibari voice.", kind="server_error")
+            raise _failure("the command `piper` is not on the PATH: install it, or use the hibari voice.")
         config = model.with_name(model.name + ".json")
         try:
             self.rate = int(json.loads(config.read_text())["audio"]["sample_rate"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise EngineError(
-                "engine_error", f"The Piper voice {model} has no readable {config.name} with audio.sample_rate beside it.", kind="server_error"
-            ) from error
+            raise _failure(f"the voice {model} has no readable {config.name} with audio.sample_rate beside it.") from error
         self._command, self._model = found, model
         self.voices: tuple[str, ...] = (model.stem,)
 
@@ -74,8 +83,12 @@ class PiperVoice:
         try:
             done = subprocess.run(arguments, input=text.encode() + b"\n", capture_output=True, timeout=_PIPER_TIMEOUT_S, check=True)
         except subprocess.TimeoutExpired as error:
-            raise EngineError("engine_error", f"piper took longer than {_PIPER_TIMEOUT_S:g} s for a clause.", kind="server_error") from error
+            raise _failure(f"it took longer than {_PIPER_TIMEOUT_S:g} s for a clause.") from error
         except subprocess.CalledProcessError as error:
             detail = error.stderr.decode(errors="replace").strip()[-300:]
-            raise EngineError("engine_error", f"piper failed: {detail}", kind="server_error") from error
+            raise _failure(detail) from error
         return decode(done.stdout[: len(done.stdout) // 2 * 2], "pcm16")
+
+
+def _failure(sentence: str) -> EngineError:
+    return EngineError("engine_error", f"Piper cannot speak: {sentence}", kind="server_error")

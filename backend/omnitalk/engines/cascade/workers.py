@@ -8,6 +8,7 @@ import asyncio
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from omnitalk.engines.base import EngineError
@@ -72,7 +73,7 @@ class WorkerPool:
             self._lanes.clear()
             self._ready.notify_all()
         for job in jobs:
-            _post(job, lambda future: future.cancel())
+            _post(job, _cancel)
         for thread in self._threads:
             thread.join()
 
@@ -83,9 +84,9 @@ class WorkerPool:
             try:
                 result = job.call()
             except Exception as error:
-                _post(job, _Fail(error))
+                _post(job, partial(_fail, error))
             else:
-                _post(job, _Succeed(result))
+                _post(job, partial(_succeed, result))
             # Nothing of a call may stay referenced by an idle thread.
             del job
 
@@ -106,18 +107,16 @@ class WorkerPool:
                 self._ready.wait()
 
 
-class _Succeed(NamedTuple):
-    result: Any
-
-    def __call__(self, future: "asyncio.Future[Any]") -> None:
-        future.set_result(self.result)
+def _succeed(result: Any, future: "asyncio.Future[Any]") -> None:
+    future.set_result(result)
 
 
-class _Fail(NamedTuple):
-    error: Exception
+def _fail(error: Exception, future: "asyncio.Future[Any]") -> None:
+    future.set_exception(error)
 
-    def __call__(self, future: "asyncio.Future[Any]") -> None:
-        future.set_exception(self.error)
+
+def _cancel(future: "asyncio.Future[Any]") -> None:
+    future.cancel()
 
 
 def _post(job: _Job, settle: Callable[["asyncio.Future[Any]"], object]) -> None:

@@ -1,0 +1,107 @@
+"""Chooses the engine that a server runs, without loading anything of the others."""
+
+import asyncio
+import logging
+import os
+from importlib.util import find_spec
+from typing import Protocol
+
+from .base import Engine, EngineError
+
+__all__ = ["EngineSettings", "make_engine"]
+
+_log = logging.getLogger(__name__)
+
+_LOCAL = ("onnxruntime", "ctranslate2", "tokenizers", "xllamacpp", "hibari")
+
+
+class EngineSettings(Protocol):
+    """What the factory reads of the server's settings."""
+
+    @property
+    def engine(self) -> str: ...
+    @property
+    def scripted_mode(self) -> str: ...
+    @property
+    def max_calls(self) -> int | None: ...
+    @property
+    def llm_base_url(self) -> str | None: ...
+    @property
+    def llm_model(self) -> str | None: ...
+    @property
+    def llm_api_key_env(self) -> str: ...
+
+
+def make_engine(settings: EngineSettings) -> Engine:
+    """The engine, not started. Raises ``EngineError`` with a sentence when it cannot be had here."""
+    match settings.engine:
+        case "auto":
+            _log.info("engine auto: the embedded cascade is used, because it is the only engine that needs no GPU")
+            return _cascade(settings)
+        case "cascade":
+            return _cascade(settings)
+        case "omni":
+            raise _refusal("The omni engine needs a GPU and the gpu extra, and is not part of this version. Use --engine cascade.")
+        case "remote":
+            raise _refusal("The remote engine is not part of this version. Use --engine cascade.")
+        case "scripted" | "echo":
+            return _scripted(settings)
+        case _:
+            raise _refusal(f"There is no engine {settings.engine!r}; use auto, cascade, omni, remote or scripted.")
+
+
+def _refusal(sentence: str) -> EngineError:
+    return EngineError("engine_error", sentence, kind="server_error")
+
+
+def _cascade(settings: EngineSettings) -> Engine:
+    from .cascade.engine import CascadeEngine, CascadeFiles
+    from .cascade.llm import LanguageModel
+
+    needed = [name for name in _LOCAL if not (name == "xllamacpp" and settings.llm_base_url)]
+    missing = [name for name in needed if find_spec(name) is None]
+    if missing:
+        raise _refusal(f"The cascade needs {', '.join(missing)}: run `pip install 'omnitalk[local]'`.")
+    if settings.llm_base_url and not settings.llm_model:
+        raise _refusal("--llm-base-url also needs --llm-model, the model's name at that endpoint.")
+    if settings.llm_model and not settings.llm_base_url:
+        raise _refusal("--llm-model names a model at an endpoint and also needs --llm-base-url.")
+
+    async def files() -> CascadeFiles:
+        from omnitalk.models import MissingModel, path
+
+        def find() -> CascadeFiles:
+            try:
+                return CascadeFiles(
+                    vad=path("vad") / "model.onnx",
+                    turn=path("turn") / "model.onnx",
+                    whisper=path("asr"),
+                    llm=None if settings.llm_base_url else path("llm") / "model.gguf",
+                )
+            except MissingModel as error:
+                raise _refusal(str(error)) from error
+
+        return await asyncio.to_thread(find)
+
+    name = settings.llm_model or "Qwen2.5-Coder-0.5B-Instruct"
+
+    def llm(found: CascadeFiles, seats: int) -> LanguageModel:
+        if found.llm is None:
+            from .cascade.llm_http import HttpLlm
+
+            return HttpLlm(settings.llm_base_url or "", model=name, api_key=os.environ.get(settings.llm_api_key_env))
+        from .cascade.llm_local import LocalLlm
+
+        return LocalLlm(found.llm, name=name, seats=seats)
+
+    return CascadeEngine(
+        files, llm, model=name, remote_llm=settings.llm_base_url is not None, max_sessions=settings.max_calls or 2
+    )
+
+
+def _scripted(settings: EngineSettings) -> Engine:
+    try:
+        from . import scripted
+    except ImportError as error:
+        raise _refusal(f"The scripted engine cannot be loaded: {error}") from error
+    raise _refusal(f"The scripted engine has no mode {settings.scripted_mode!r} in {scripted.__name__}.")

@@ -94,6 +94,14 @@ class Conversation:
         self.socket = self.call.resume(token, self.last_seq() if last_seq is None else last_seq, lead_ms=self.lead_ms)
         return self.read()
 
+    def state(self) -> str:
+        """What the person is shown."""
+        return self.call.floor.state
+
+    def closed(self) -> str | None:
+        """Why the call is over, or None."""
+        return self.call.closed
+
     def last_seq(self) -> int:
         return max((event.server_event_seq for event in self.heard if isinstance(event.server_event_seq, int)), default=0)
 

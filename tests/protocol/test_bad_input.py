@@ -12,7 +12,8 @@ from omnitalk.protocol import binary_codec, json_codec
 from omnitalk.protocol.decoding import CLIENT_EVENTS
 from omnitalk.protocol.errors import ProtocolError, error_type
 from omnitalk.protocol.limits import MAX_EVENT_BYTES, MAX_VIDEO_FRAME_BYTES
-from protocol_strategies import JSON_OBJECTS, JSON_VALUES
+
+from tests.protocol.protocol_strategies import JSON_OBJECTS, JSON_VALUES
 
 JPEG = b"\xff\xd8\xff\xe0"
 
@@ -195,7 +196,7 @@ def test_arbitrary_bytes_and_text_raise_nothing_else(data: bytes | str) -> None:
 @settings(max_examples=600, deadline=None)
 @given(st.sampled_from(sorted(CLIENT_EVENTS)), st.data())
 def test_known_events_with_arbitrary_fields_raise_nothing_else(name: str, data: st.DataObject) -> None:
-    fields = st.sampled_from([field for field in CLIENT_EVENTS[name].__struct_fields__] + ["delta", "speech", "overlap", "sample_rate"])
+    fields = st.sampled_from([*CLIENT_EVENTS[name].__struct_fields__, "delta", "speech", "overlap", "sample_rate"])
     body = data.draw(st.dictionaries(fields, JSON_VALUES, max_size=5) | JSON_OBJECTS)
     text = json.dumps({**body, "type": name})
     try:

@@ -10,7 +10,8 @@ from omnitalk.protocol.base import ClientEvent, ServerEvent
 from omnitalk.protocol.client import InputAudioBufferAppend, SessionHeartbeat
 from omnitalk.protocol.decoding import CLIENT_EVENTS, SERVER_EVENTS
 from omnitalk.protocol.server import ResponseOutputAudioDelta
-from protocol_strategies import appends, structs
+
+from tests.protocol.protocol_strategies import appends, structs
 
 CLIENT = [st.one_of(appends() if kind is InputAudioBufferAppend else structs(kind)) for kind in CLIENT_EVENTS.values()]
 SERVER = [structs(kind) for kind in SERVER_EVENTS.values()]

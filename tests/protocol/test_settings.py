@@ -13,7 +13,8 @@ from omnitalk.protocol.errors import ProtocolError
 from omnitalk.protocol.session import AudioFormat, SessionPatch, SessionSettings, TurnDetection
 from omnitalk.protocol.session_object import session_object
 from omnitalk.protocol.settings import DUPLEX_DEFAULTS, OPENAI_DEFAULTS, apply, resolve
-from protocol_strategies import JSON_VALUES
+
+from tests.protocol.protocol_strategies import JSON_VALUES
 
 
 def ask(session: dict[str, Any], defaults: SessionSettings = DUPLEX_DEFAULTS) -> SessionSettings:

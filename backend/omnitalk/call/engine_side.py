@@ -77,8 +77,8 @@ class EngineSide:
         track = self._track(event)
         audio_ms = 0.0
         if track is not None:
-            if track.cut and isinstance(event, _DELTAS):
-                call.count("deltas_dropped_after_cut")
+            if (track.cut or track.done) and isinstance(event, _DELTAS):
+                call.count("deltas_dropped_after_end")
                 return
             if isinstance(event, server.ResponseDone) and track.done:
                 call.count("second_response_done")

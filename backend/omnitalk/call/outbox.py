@@ -109,5 +109,8 @@ class Outbox:
         if track is None:
             return
         track.generated_ms = max(0.0, track.generated_ms - audio_ms)
+        track.committed_ms = min(track.committed_ms, track.generated_ms)
+        if track.acked_ms is not None:
+            track.acked_ms = min(track.acked_ms, track.generated_ms)
         if released:
             track.released_ms = max(0.0, track.released_ms - audio_ms)

@@ -14,6 +14,7 @@ from omnitalk.protocol.base import JsonObject
 from omnitalk.protocol.session import AudioFormat
 
 from .clauses import ClauseSplitter, speakable
+from .draft import Draft
 from .llm import ChatMessage, LlmSeat, LlmUsage
 from .options import ReplyOptions
 from .outbox import Outbox
@@ -41,6 +42,7 @@ class Reply:
         key: str,
         options: ReplyOptions,
         wire: AudioFormat,
+        draft: Draft | None = None,
     ) -> None:
         self.writer, self.options = writer, options
         self.messages: list[ChatMessage] = []
@@ -49,6 +51,7 @@ class Reply:
         self.times: dict[str, float] = {}
         self.begun_at = time.perf_counter()
         self._stages, self._seat, self._outbox, self._key = stages, seat, outbox, key
+        self._draft = draft
         self._encoding = wire.encoding
         self._rate = wire.rate
         self._finish_reason: str | None = None
@@ -65,6 +68,8 @@ class Reply:
         """End now: what was not heard is cut away. The task that runs ``run`` must be cancelled beside this."""
         if self.writer.ended:
             return
+        if self._draft is not None:
+            self._draft.drop()
         self._outbox.drop_deltas(self.writer.response_id)
         self.writer.cut(heard_ms)
         self.writer.finish("cancelled", reason=reason, usage=self._wire_usage())
@@ -117,7 +122,13 @@ class Reply:
 
     async def _model_text(self) -> AsyncGenerator[str, None]:
         options = self.options
-        stream = self._seat.stream(self.messages, max_tokens=options.max_tokens, temperature=options.temperature)
+        draft, self._draft = self._draft, None
+        if draft is not None and draft.fits(self.messages, options):
+            stream = draft.chunks()
+        else:
+            if draft is not None:
+                draft.drop()
+            stream = self._seat.stream(self.messages, max_tokens=options.max_tokens, temperature=options.temperature)
         async with aclosing(stream):
             async for chunk in stream:
                 self.usage = chunk.usage or self.usage

@@ -24,6 +24,7 @@ from omnitalk.protocol.errors import ProtocolError
 from omnitalk.protocol.session import SessionSettings
 from omnitalk.protocol.settings import apply
 
+from .draft import Draft
 from .hearing import Bet, Burst
 from .listener import Listener
 from .llm import ChatMessage, LlmSeat
@@ -58,6 +59,7 @@ class CascadeSession:
         self._tasks: set[asyncio.Task[None]] = set()
         self._reply: Reply | None = None
         self._reply_task: asyncio.Task[None] | None = None
+        self._draft: Draft | None = None
         self._finished: OrderedDict[str, str] = OrderedDict()
         self._sounding: str | None = None
         self._unread: set[asyncio.Task[None]] = set()
@@ -153,10 +155,16 @@ class CascadeSession:
         self._outbox.close()
 
     async def read_ahead(self, text: str) -> None:
-        """Let the model read a turn that is probably over, so that its answer starts sooner."""
-        if self.busy():
+        """Let the model begin with a turn that is probably over. Cancelled when the person goes on."""
+        detection = self._settings.turn_detection
+        if self.busy() or detection is None:
             return
-        await self._warm(build([*self._conversation, user_item("", {"type": "input_text", "text": text})], self._settings.instructions))
+        messages = build([*self._conversation, user_item("", {"type": "input_text", "text": text})], self._settings.instructions)
+        if detection.create_response:
+            self._draft = Draft(self._seat, messages, session_options(self._settings))
+            await self._draft.run()
+        else:
+            await self._warm(messages)
 
     async def _warm(self, messages: list[ChatMessage]) -> None:
         try:
@@ -248,7 +256,10 @@ class CascadeSession:
             max_output_tokens=options.max_tokens,
         )
         before = list(self._conversation)
-        reply = Reply(self._stages, self._seat, self._outbox, writer, key=self.id, options=options, wire=settings.output_format)
+        draft, self._draft = self._draft, None
+        reply = Reply(
+            self._stages, self._seat, self._outbox, writer, key=self.id, options=options, wire=settings.output_format, draft=draft
+        )
         writer.begin()
         self._reply = reply
         self._unanswered = False

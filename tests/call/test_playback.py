@@ -156,6 +156,32 @@ def test_a_page_that_does_not_report_gets_its_sound_by_the_clock() -> None:
     assert sound_ms(call.heard) <= 4_100
 
 
+def test_a_call_that_waits_for_its_client_does_not_spin() -> None:
+    call = Conversation(NATIVE, lead_ms=1_000)
+    call.reply(10_000)
+    call.ack(0)
+    for away in (False, True):
+        if away:
+            call.lose_socket()
+        ticks, end = 0, call.clock.now() + 10.0
+        while (due := call.call.next_deadline()) is not None and due <= end:
+            call.clock.advance(max(0.0, due - call.clock.now()))
+            call.call.tick()
+            ticks += 1
+        assert ticks <= 41
+
+
+def test_a_state_that_follows_from_sound_taken_later_is_noticed() -> None:
+    call = Conversation(NATIVE)
+    call.call.engine_event(server.ResponseOutputAudioDelta(delta=bytes(48_000), response_id="resp_1", item_id="item_1"))
+    call.call.engine_event(server.ResponseDone(response={"id": "resp_1"}, response_id="resp_1"))
+    due = call.call.next_deadline()
+    assert due is not None and due - call.clock.now() < 1.0
+    call.read()
+    call.wait(2.0)
+    assert call.state() == "listening"
+
+
 def test_control_events_do_not_wait_behind_sound() -> None:
     call = Conversation(lead_ms=500)
     call.reply(10_000)

@@ -31,6 +31,8 @@ __all__ = ["Call"]
 _MAX_COMMANDS = 4_096
 """Commands that may wait to be taken. The shell takes them after every step, so this only bounds a shell that does not."""
 
+_LOOK_EVERY_S = 0.25
+
 
 class Call:
     """A call from its first socket to its end. Not thread-safe: one task at a time."""
@@ -113,7 +115,10 @@ class Call:
         """When ``tick`` has something to do next, in the clock's seconds. Later events may bring it forward."""
         if self.closed is not None:
             return None
-        times = (self.lease.deadline(), self.outbox.gate_deadline(), self.floor.next_deadline())
+        times = [self.lease.deadline(), self.floor.next_deadline()]
+        if self._attachment is not None and self.outbox.unsettled():
+            # A socket takes sound without a word to us, so what follows from it is looked at a few times a second.
+            times += [self.outbox.gate_deadline(), self.clock.now() + _LOOK_EVERY_S]
         return min(time for time in times if time is not None)
 
     # -- what comes out -------------------------------------------------------------------------------------------------

@@ -86,10 +86,18 @@ class Outbox:
                 track.mark_sent(-entry.audio_ms, now)
 
     def gate_deadline(self) -> float | None:
-        """When the gate opens by itself if the sound plays on as estimated. None: open, or waiting for the client's report."""
+        """When the gate opens by itself, the sound playing on as estimated. None: it is open, or only the client can open it."""
         if self._lane.head is None or self.held or self.lead_ms is None or self._open():
             return None
-        return self._clock.now() + (self._ledger.outstanding_ms() - self.lead_ms) / 1000.0 + 0.001
+        now = self._clock.now()
+        missing_ms = self._ledger.outstanding_ms() - self.lead_ms
+        if missing_ms >= sum(t.sent_ms - t.heard_ms(now) for t in self._ledger if t.acked_ms is None and not t.cut):
+            return None
+        return now + missing_ms / 1000.0 + 0.001
+
+    def unsettled(self) -> bool:
+        """Whether sound waits to be let out or to be taken by a transport."""
+        return self._lane.head is not None or any(t.released_ms > t.sent_ms and not t.cut for t in self._ledger)
 
     def _open(self) -> bool:
         if self.held:

@@ -1,0 +1,132 @@
+"""A real Chromium on the real page: opens it, calls, and reads what the page shows and what its loudspeaker played."""
+
+import base64
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soxr
+from playwright.sync_api import Page, sync_playwright
+
+from .speech import Samples
+
+HERE = Path(__file__).parent
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--autoplay-policy=user-gesture-required",
+    "--use-fake-ui-for-media-stream",
+    "--use-fake-device-for-media-stream",
+]
+
+
+def chromium_path() -> str | None:
+    """The machine's Chromium, or None for the one that Playwright installed."""
+    return os.environ.get("OMNITALK_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@dataclass
+class Heard:
+    """What the loudspeaker played: ``samples`` at ``rate`` Hz from ``first_frame`` of the audio clock, and (frame, epoch ms) marks."""
+
+    samples: Samples
+    rate: int
+    first_frame: int
+    wall: list[tuple[int, float]]
+
+    def at_16k(self) -> Samples:
+        """For a recogniser."""
+        return np.asarray(soxr.resample(self.samples, self.rate, 16_000), dtype=np.float32)
+
+    def frame_at(self, epoch_ms: float) -> int:
+        """Index into ``samples`` of what was rendered at a moment of the wall clock (interpolated between marks)."""
+        frames, moments = zip(*self.wall, strict=True)
+        return int(np.interp(epoch_ms, moments, frames)) - self.first_frame
+
+
+class Caller:
+    """A person at the page."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.console: list[str] = []
+        page.on("console", lambda message: self.console.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: self.console.append(f"pageerror: {error}"))
+
+    @property
+    def errors(self) -> list[str]:
+        """What the console complained about."""
+        return [line for line in self.console if line.startswith(("error", "pageerror"))]
+
+    def call(self) -> None:
+        """Presses *Call* and waits until the call is live."""
+        self.page.get_by_role("button", name="Call", exact=True).click()
+        self.page.wait_for_function("document.querySelector('omnitalk-call')?.session?.state.phase === 'live'", timeout=20_000)
+
+    def session(self, expression: str) -> Any:
+        """Evaluates ``session => EXPRESSION`` on the page's live session."""
+        return self.page.evaluate(f"(session => {expression})(document.querySelector('omnitalk-call').session)")
+
+    def wait(self, expression: str, timeout_s: float = 30) -> None:
+        """Waits until ``session => EXPRESSION`` is true."""
+        self.page.wait_for_function(f"(session => {expression})(document.querySelector('omnitalk-call').session)", timeout=timeout_s * 1000)
+
+    def say(self, samples: Samples, *, wait: bool = True) -> None:
+        """Speaks 48 kHz samples into the scripted microphone."""
+        pcm = (np.clip(samples, -1, 1) * 32767).astype("<i2").tobytes()
+        argument = base64.b64encode(pcm).decode()
+        if wait:
+            self.page.evaluate("text => window.mouth.say(text)", argument)
+        else:
+            self.page.evaluate("text => void window.mouth.say(text)", argument)
+
+    def heard(self) -> Heard:
+        """All that the page's loudspeaker played so far."""
+        records = self.page.evaluate("window.ear.read()")
+        record = max(records, key=lambda r: len(r["pcm"]))
+        samples = np.frombuffer(base64.b64decode(record["pcm"]), "<i2").astype(np.float32) / np.float32(32768)
+        return Heard(
+            np.asarray(samples, dtype=np.float32), record["rate"], record["firstFrame"], [(int(f), float(t)) for f, t in record["wallMs"]]
+        )
+
+    def transcript(self, role: str) -> list[str]:
+        """The page's transcript of one side, oldest first."""
+        return [line["text"] for line in self.session("session.transcript") if line["role"] == role]
+
+    def log(self, kind: str) -> list[dict[str, Any]]:
+        """The page's event log, one type of event."""
+        return [entry for entry in self.session("session.events") if entry["type"] == kind]
+
+    def shown_transcript(self) -> str:
+        """What the page shows to the eye."""
+        return self.page.get_by_role("log").inner_text()
+
+
+@contextmanager
+def opened(url: str, *, microphone: Path | None = None, scripted_mouth: bool = False, **context: Any) -> Iterator[Caller]:
+    """The page at ``url``. ``microphone``: a WAV that Chromium's fake microphone plays once; or a mouth that the test moves."""
+    flags = list(FLAGS)
+    if microphone is not None:
+        flags.append(f"--use-file-for-fake-audio-capture={microphone}%noloop")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=flags, ignore_default_args=["--mute-audio"])
+        try:
+            page = browser.new_context(permissions=["microphone"], **context).new_page()
+            page.add_init_script(path=HERE / "ear.js")
+            if scripted_mouth:
+                page.add_init_script(path=HERE / "mouth.js")
+            caller = Caller(page)
+            page.goto(url)
+            yield caller
+        finally:
+            browser.close()

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 from importlib.util import find_spec
-from typing import Protocol
+from typing import Literal, Protocol
 
 from .base import Engine, EngineError
 
@@ -21,7 +21,7 @@ class EngineSettings(Protocol):
     @property
     def engine(self) -> str: ...
     @property
-    def scripted_mode(self) -> str: ...
+    def scripted_mode(self) -> Literal["turn", "minicpm", "qwen3"]: ...
     @property
     def max_calls(self) -> int | None: ...
     @property
@@ -100,8 +100,6 @@ def _cascade(settings: EngineSettings) -> Engine:
 
 
 def _scripted(settings: EngineSettings) -> Engine:
-    try:
-        from . import scripted
-    except ImportError as error:
-        raise _refusal(f"The scripted engine cannot be loaded: {error}") from error
-    raise _refusal(f"The scripted engine has no mode {settings.scripted_mode!r} in {scripted.__name__}.")
+    from .scripted import ScriptedEngine
+
+    return ScriptedEngine(settings.scripted_mode, max_sessions=settings.max_calls or 4)

@@ -1,0 +1,129 @@
+"""The engine that opens scripted sessions."""
+
+import asyncio
+from typing import Literal
+
+from omnitalk.engines.base import Capabilities, EngineError, EngineSession, Health
+from omnitalk.protocol.base import JsonObject
+from omnitalk.protocol.session import SessionSettings
+
+from .native_session import NativeSession, check_native
+from .qwen3_session import Qwen3Session, check_qwen3
+from .script import Script, Sleep
+from .session import ScriptedSession
+from .turn_session import TurnSession
+
+__all__ = ["Mode", "ScriptedEngine"]
+
+Mode = Literal["turn", "minicpm", "qwen3"]
+
+_HONEST = "This is a test engine: it understands nothing and answers every turn with a tone."
+
+
+def _wire(*, native: bool, sees: bool) -> JsonObject:
+    return {
+        "supports_model_native_turn_policy": native,
+        "supports_client_commit": True,
+        "supports_barge_in": True,
+        "supports_playback_ack": True,
+        "supports_input_append": True,
+        "supports_session_lease": True,
+        "supports_session_resume": True,
+        "supports_realtime_endpoint": True,
+        "supports_multi_session": True,
+        "supports_audio_truncate": True,
+        "supports_image_input": sees and not native,
+        "supports_text_only_turn": not native,
+        "required_input_modalities": ["audio"] if native else [],
+        "optional_input_modalities": ["video"] if native else ["audio", "text", *(["image"] if sees else [])],
+        "implementation_level": "model_native_duplex" if native else "turn_based_duplex",
+        "session_admission_mode": "engine_managed",
+        "chunk_period_ms": 1000 if native else None,
+        "target_barge_in_latency_ms": None,
+    }
+
+
+def _capabilities(mode: Mode, max_sessions: int) -> Capabilities:
+    native, sees = mode == "minicpm", mode != "turn"
+    return Capabilities(
+        name="scripted",
+        model=f"scripted-{mode}",
+        profile={"turn": "cascade", "minicpm": "minicpm-native", "qwen3": "qwen3"}[mode],
+        turns=("model",) if native else ("server_vad", "manual"),
+        unit_ms=1_000 if native else None,
+        sees=sees,
+        text_input=not native,
+        transcribes_user=not native,
+        max_sessions=max_sessions,
+        honest=_HONEST,
+        wire=_wire(native=native, sees=sees),
+    )
+
+
+class ScriptedEngine:
+    """``script`` is every session's; ``sleep`` is all it knows of time.
+
+    ``loading``: seconds that ``start`` takes, to show what a page says meanwhile. ``problem``: a sentence; then it cannot start.
+    """
+
+    def __init__(
+        self,
+        mode: Mode = "turn",
+        *,
+        script: Script | None = None,
+        max_sessions: int = 4,
+        sleep: Sleep = asyncio.sleep,
+        loading: float = 0.0,
+        problem: str | None = None,
+    ) -> None:
+        self.mode, self.script = mode, script or Script()
+        self._capabilities = _capabilities(mode, max_sessions)
+        self._sleep, self._loading, self._problem = sleep, loading, problem
+        self.sessions: dict[str, ScriptedSession] = {}
+        self._health = Health(ready=False, stage="waiting to start")
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the mode can do."""
+        return self._capabilities
+
+    async def start(self) -> None:
+        """Takes as long as it was told to. Raises ``EngineError`` when it was told to fail."""
+        self._health = Health(ready=False, stage="loading the script", progress=0.0)
+        await self._sleep(self._loading)
+        if self._problem is not None:
+            self._health = Health(ready=False, stage="failed", problem=self._problem)
+            raise EngineError("engine_error", self._problem, kind="server_error")
+        self._health = Health(ready=True, stage="ready", progress=1.0)
+
+    async def stop(self) -> None:
+        """Ends every session. Idempotent."""
+        self._health = Health(ready=False, stage="stopped")
+        for session in list(self.sessions.values()):
+            await session.close("server_shutdown")
+
+    def health(self) -> Health:
+        """As ``start`` and ``stop`` left it."""
+        return self._health
+
+    async def open_session(self, session_id: str, settings: SessionSettings) -> EngineSession:
+        """Open a conversation. Raises ``EngineError``: not ready, ``resource_exhausted``, or settings that the mode does not take."""
+        if not self._health.ready:
+            raise EngineError("engine_error", f"The engine is not ready ({self._health.stage}).", kind="server_error", retryable=True)
+        if len(self.sessions) >= self._capabilities.max_sessions:
+            most = self._capabilities.max_sessions
+            raise EngineError("resource_exhausted", f"All {most} lines are busy.", kind="rate_limit_error", retryable=True)
+        kind: type[NativeSession] | type[TurnSession] = TurnSession
+        if self.mode == "minicpm":
+            check_native(settings)
+            kind = NativeSession
+        elif self.mode == "qwen3":
+            check_qwen3(settings)
+            kind = Qwen3Session
+        session = kind(session_id, settings, self.script, self._sleep, self._closed)
+        self.sessions[session_id] = session
+        session.begin()
+        return session
+
+    def _closed(self, session: ScriptedSession) -> None:
+        self.sessions.pop(session.id, None)

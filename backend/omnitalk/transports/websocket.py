@@ -190,9 +190,7 @@ class _Socket:
                 raise ProtocolError(problem.code, problem.message, param=problem.param, event_id=event_id) from None
             event = error_event(problem.code, problem.message, event_id=event_id, retryable=later)
             raise _Refused(event, TRY_AGAIN if later else INTERNAL) from None
-        attachment = runner.attach(
-            lead_ms=self._config.lead_ms if self._binary else None, announce_settings=announce_settings
-        )
+        attachment = runner.attach(lead_ms=self._config.lead_ms if self._binary else None, announce_settings=announce_settings)
         for said in room.said_meanwhile:
             self._receive(runner, attachment, said)
         return runner, attachment

@@ -1,0 +1,64 @@
+"""The command line as a person meets it."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+HEAVY = ("fastapi", "uvicorn", "numpy", "msgspec", "pydantic", "onnxruntime", "ctranslate2", "aiortc", "gradio", "torch", "vllm", "httpx")
+
+
+def _omnitalk(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "omnitalk.cli", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "COLUMNS": "200", **environment},
+        check=False,
+    )
+
+
+def test_help_names_the_commands_and_imports_nothing_heavy() -> None:
+    told = _omnitalk("--help")
+    assert told.returncode == 0
+    for command in ("serve", "models", "bench", "version"):
+        assert command in told.stdout
+    loaded = subprocess.run(
+        [sys.executable, "-c", "import sys, omnitalk.cli; print('\\n'.join(sys.modules))"], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert [name for name in HEAVY if name in loaded] == []
+
+
+def test_a_port_in_use_is_one_sentence() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        told = _omnitalk("serve", "--engine", "cascade", "--port", str(port))
+    assert told.returncode == 1
+    last = told.stderr.strip().splitlines()[-1]
+    assert str(port) in last
+    assert "--port" in last
+    assert "Traceback" not in told.stderr
+
+
+def test_a_wrong_engine_name_is_refused_by_name() -> None:
+    told = _omnitalk("serve", "--engine", "telepathy")
+    assert told.returncode == 1
+    assert told.stderr.startswith("omnitalk: --engine")
+
+
+def test_missing_weights_are_one_sentence_with_the_command(tmp_path: Path) -> None:
+    told = _omnitalk("models", "verify", "llm", OMNITALK_CACHE=str(tmp_path))
+    assert told.returncode == 1
+    assert "llm: model.gguf is missing" in told.stdout
+    assert "omnitalk models fetch" in told.stderr
+
+
+def test_the_list_shows_licence_and_size(tmp_path: Path) -> None:
+    told = _omnitalk("models", "list", OMNITALK_CACHE=str(tmp_path))
+    assert told.returncode == 0
+    assert "Apache-2.0" in told.stdout
+    assert "491.4 MB" in told.stdout

@@ -8,7 +8,7 @@ import re
 __all__ = ["ClauseSplitter", "speakable"]
 
 _FIRST_MIN_CHARS = 8
-_FIRST_MAX_WORDS = 9
+_FIRST_MAX_WORDS = 8
 _LATER_MIN_CHARS = 40
 _LATER_MAX_WORDS = 40
 _SENTENCE_END = re.compile(r"[.!?…][\"”’)\]]*(?=\s)|\n+")
@@ -40,19 +40,25 @@ class ClauseSplitter:
         return [rest] if rest.strip() else []
 
     def _boundary(self) -> int | None:
+        """Where the first complete clause ends, whichever rule ends it first."""
+        ends = []
         least = _FIRST_MIN_CHARS if self._first else 2
         for match in _SENTENCE_END.finditer(self._text):
             head = self._text[: match.end()]
             if len(head.strip()) >= least and not _ABBREVIATION.search(head):
-                return match.end()
+                ends.append(match.end())
+                break
         least = _FIRST_MIN_CHARS if self._first else _LATER_MIN_CHARS
         for match in _PAUSE.finditer(self._text):
             if len(self._text[: match.end()].strip()) >= least:
-                return match.end()
+                ends.append(match.end())
+                break
         most = _FIRST_MAX_WORDS if self._first else _LATER_MAX_WORDS
         # The last word may still grow, so it stays behind.
         words = list(re.finditer(r"\S+(?=\s)", self._text))
-        return words[most - 1].end() if len(words) >= most else None
+        if len(words) >= most:
+            ends.append(words[most - 1].end())
+        return min(ends, default=None)
 
 
 def speakable(clause: str) -> str:

@@ -7,8 +7,11 @@ from omnitalk.protocol.session import TurnDetection
 
 __all__ = ["Endpointer", "Moment"]
 
-SPECULATE_MS = 160.0
-"""Silence after which recognition starts, betting that the turn is over."""
+BET_MS = 96.0
+"""Silence after which recognition starts, betting that the turn is over. Most bets inside a sentence are lost, and cheap."""
+
+ASK_MS = 160.0
+"""Silence after which the turn model is asked; with less it has too little to hear. Asked again as the silence grows."""
 
 END_AGREED_MS = 320.0
 """Silence that ends a turn when the turn model agrees."""
@@ -25,16 +28,17 @@ _HYSTERESIS = 0.15
 
 
 class Moment(Enum):
-    """What a frame brought. ``RESUMED``: speech after a silence that had been bet on."""
+    """What a frame brought. ``BET``: recognise now; ``ASK``: ask the turn model; ``RESUMED``: speech after a silence that was bet on."""
 
     STARTED = auto()
-    SPECULATE = auto()
+    BET = auto()
+    ASK = auto()
     RESUMED = auto()
     ENDED = auto()
 
 
 class Endpointer:
-    """Call ``step`` for every frame. ``turn_probability`` is set from outside when the turn model has answered the latest SPECULATE.
+    """Call ``step`` for every frame. ``turn_probability`` is set from outside when the turn model has answered the latest ``ASK``.
 
     ``fixed`` (a burst over a reply) ends at ``END_AGREED_MS`` of silence without asking the turn model.
     """
@@ -54,23 +58,26 @@ class Endpointer:
         self.turn_probability: float | None = None
         self.silence_ms = 0.0
         self.speech_ms = 0.0
-        self._next_bet_ms = SPECULATE_MS
+        self._bet = False
+        self._next_ask_ms = ASK_MS
 
     def step(self, probability: float) -> list[Moment]:
         """What this frame brought, in order."""
         if not self.speaking:
             return self._outside(probability)
         if probability >= self._release:
-            moments = [Moment.RESUMED] if self._next_bet_ms > SPECULATE_MS else []
-            self.silence_ms, self._next_bet_ms, self.turn_probability = 0.0, SPECULATE_MS, None
+            moments = [Moment.RESUMED] if self._bet else []
+            self._speech_heard()
             self.speech_ms += FRAME_MS
             return moments
         self.silence_ms += FRAME_MS
         moments = []
-        if self.silence_ms >= self._next_bet_ms:
-            # Ask again as the silence grows: a longer one is itself a sign.
-            self._next_bet_ms = self._next_bet_ms * 4
-            moments.append(Moment.SPECULATE)
+        if not self._bet and self.silence_ms >= BET_MS:
+            self._bet = True
+            moments.append(Moment.BET)
+        if self.silence_ms >= self._next_ask_ms and not self.fixed:
+            self._next_ask_ms *= 4
+            moments.append(Moment.ASK)
         if self._over():
             moments.append(Moment.ENDED)
             self.speaking = False
@@ -84,8 +91,11 @@ class Endpointer:
         if self.speech_ms < self._min_speech_ms:
             return []
         self.speaking = True
-        self.silence_ms, self._next_bet_ms, self.turn_probability = 0.0, SPECULATE_MS, None
+        self._speech_heard()
         return [Moment.STARTED]
+
+    def _speech_heard(self) -> None:
+        self.silence_ms, self._bet, self._next_ask_ms, self.turn_probability = 0.0, False, ASK_MS, None
 
     def _over(self) -> bool:
         if self._silence_ms is not None:

@@ -10,25 +10,25 @@ __all__ = ["Bet", "Burst"]
 
 @dataclass(slots=True)
 class Bet:
-    """Recognition (and the turn model) begun on a silence, betting that no more speech follows. ``end``: position, samples."""
+    """Recognition begun on a silence, betting that no more speech follows. ``end``: position, samples. ``ahead``: the draft of an answer."""
 
     end: int
     words: "asyncio.Task[Timed]"
     turn: "asyncio.Task[None] | None" = None
-    prefill: "asyncio.Task[None] | None" = None
+    ahead: "asyncio.Task[None] | None" = None
     turn_ms: float = 0.0
     probability: float | None = None
 
     def drop(self) -> None:
         """The bet was lost."""
-        for task in (self.words, self.turn, self.prefill):
+        for task in (self.words, self.turn, self.ahead):
             if task is not None:
                 task.cancel()
 
 
 @dataclass(slots=True)
 class Burst:
-    """``start``: position of its first sample (with the padding); ``voice_start``: without. ``speech_end``: position where speech was last heard.
+    """``start``: position of its first sample (with the padding); ``voice_start``: without; ``speech_end``: where speech was last heard.
 
     ``over_reply``: it began while a reply was being made or heard; ``interrupted``: the call has let it cut that reply.
     """

@@ -126,8 +126,10 @@ class Listener:
             match moment:
                 case Moment.STARTED:
                     self._start(position)
-                case Moment.SPECULATE:
-                    self._speculate(position)
+                case Moment.BET:
+                    self._bet(position)
+                case Moment.ASK:
+                    self._ask_turn_model(position)
                 case Moment.RESUMED:
                     self._drop_bet()
                 case Moment.ENDED:
@@ -154,21 +156,13 @@ class Listener:
         self._endpointer.fixed = over_reply
         self._outbox.emit(server.InputAudioBufferSpeechStarted(audio_start_ms=start * 1000 // RATE, item_id=item_id))
 
-    def _speculate(self, position: int) -> None:
+    def _bet(self, position: int) -> None:
         burst = self._burst
         if burst is None:
             return
-        sound = self.ear.ring.slice(burst.start, position)
-        if burst.bet is None:
-            burst.bet = Bet(position, self.recognise(sound))
+        bet = burst.bet = Bet(position, self.recognise(self.ear.ring.slice(burst.start, position)))
         if self._endpointer.fixed:
             return
-        bet = burst.bet
-
-        async def ask() -> None:
-            probability, bet.turn_ms = await self._stages.turn_over(self._key, sound)
-            if self._burst is burst and burst.bet is bet:
-                bet.probability = self._endpointer.turn_probability = probability
 
         async def read_ahead() -> None:
             # Only looked at: whoever ends the turn answers for a failure.
@@ -177,9 +171,20 @@ class Listener:
             if not failed and burst.bet is bet and (text := bet.words.result().transcript.text):
                 await self._host.read_ahead(text)
 
+        bet.ahead = self._host.spawn(read_ahead(), "read ahead")
+
+    def _ask_turn_model(self, position: int) -> None:
+        burst = self._burst
+        if burst is None or burst.bet is None:
+            return
+        bet, sound = burst.bet, self.ear.ring.slice(burst.start, position)
+
+        async def ask() -> None:
+            probability, bet.turn_ms = await self._stages.turn_over(self._key, sound)
+            if self._burst is burst and burst.bet is bet:
+                bet.probability = self._endpointer.turn_probability = probability
+
         bet.turn = self._host.spawn(ask(), "turn model")
-        if bet.prefill is None:
-            bet.prefill = self._host.spawn(read_ahead(), "read ahead")
 
     def recognise(self, sound: Samples) -> "asyncio.Task[Timed]":
         """Begin to transcribe 16 kHz sound."""

@@ -98,7 +98,8 @@ def _audio(value: JsonObject, settings: SessionSettings) -> None:
     allowed = {"voice": settings.voice}
     for name, given in output.items():
         if given is not None and given != allowed.get(name):
-            raise EngineError(_REFUSED, f"This engine cannot change audio.output.{name} for one response.", param=f"response.audio.output.{name}")
+            where = f"audio.output.{name}"
+            raise EngineError(_REFUSED, f"This engine cannot change {where} for one response.", param=f"response.{where}")
 
 
 def _string(name: str, value: object, most: int) -> str:

@@ -17,6 +17,7 @@ _QUIET = 0.01
 _LEAD_MS = 15
 _SENTENCE_PAUSE_MS = 260
 _CLAUSE_PAUSE_MS = 120
+_NO_PAUSE_MS = 25
 
 
 class Piece(NamedTuple):
@@ -32,12 +33,18 @@ def trim(samples: Samples, rate: int, text: str) -> Samples:
     loud = np.flatnonzero(np.abs(samples) > _QUIET)
     if not loud.size:
         return samples[:0]
-    pause = _SENTENCE_PAUSE_MS if re.search(r"[.!?…][\"”’)\]]*\s*$", text) else _CLAUSE_PAUSE_MS
+    pause = _pause_ms(text)
     start = max(0, int(loud[0]) - rate * _LEAD_MS // 1000)
     end = int(loud[-1]) + 1 + rate * pause // 1000
     body = samples[start:end]
     missing = end - start - body.size
     return np.concatenate([body, np.zeros(missing, np.float32)]) if missing > 0 else body
+
+
+def _pause_ms(text: str) -> int:
+    if re.search(r"[.!?…][\"”’)\]]*\s*$", text):
+        return _SENTENCE_PAUSE_MS
+    return _CLAUSE_PAUSE_MS if re.search(r"[,;:—–]\s*$", text) else _NO_PAUSE_MS
 
 
 class SpeechCutter:

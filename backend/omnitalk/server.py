@@ -1,52 +1,83 @@
 """Runs the app: the listening socket, uvicorn, and a friendly word on the terminal."""
 
+import asyncio
 import socket
 import sys
 
 import structlog
 import uvicorn
+from fastapi import FastAPI
 
 from omnitalk.api.app import create_app
+from omnitalk.api.state import state_of_app
 from omnitalk.engines.base import Engine
 from omnitalk.logs import configure
 from omnitalk.settings import ServeSettings
+from omnitalk.transports.uvicorn_socket import CallSocketProtocol
 
-__all__ = ["PortInUse", "run"]
+__all__ = ["CallServer", "PortInUse", "listen", "make_server", "run"]
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 """One above the largest event of the protocol, so that a slightly too large one gets a named error and a huge one close code 1009."""
+
+_MAX_CONNECTIONS = 1024
+_GOODBYE_S = 3.0
 
 
 class PortInUse(Exception):
     """Somebody listens there already."""
 
 
-def run(settings: ServeSettings, engine: Engine) -> None:
-    """Serves until interrupted. Raises ``PortInUse``."""
-    configure(settings.log_level)
-    listener = _listen(settings.host, settings.port)
-    port = listener.getsockname()[1]
-    shown = "localhost" if settings.host in ("127.0.0.1", "::1", "0.0.0.0", "::") else settings.host
-    url = f"http://{shown}:{port}{settings.root_path}"
-    structlog.get_logger("omnitalk").info("listening", url=url, engine=engine.capabilities.name)
-    print(f"\n  Omnitalk is on  {url}\n  The engine ({engine.capabilities.name}) is loading; the page says when it is ready.\n", file=sys.stderr)
+class CallServer(uvicorn.Server):
+    """uvicorn's server, which says goodbye to its calls before it closes their sockets."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        super().__init__(config)
+        self._calls = state_of_app(app)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends every call with ``session.closed`` and 1001; then as uvicorn does."""
+        await self._calls.hub.close()
+        if self._calls.sockets:
+            await asyncio.wait(set(self._calls.sockets), timeout=_GOODBYE_S)
+        await super().shutdown(sockets)
+
+
+def make_server(settings: ServeSettings, app: FastAPI) -> CallServer:
+    """A server of this app, not started. Give it listening sockets: ``serve(sockets=[…])``."""
     config = uvicorn.Config(
-        create_app(settings, engine),
-        ws="websockets-sansio",
+        app,
+        ws=CallSocketProtocol,
         ws_max_size=MAX_FRAME_BYTES,
         ws_ping_interval=20,
         ws_ping_timeout=20,
-        root_path=settings.root_path,
+        # Sound does not compress, and a deflate context costs every socket 300 kB.
+        ws_per_message_deflate=False,
         log_config=None,
         access_log=settings.log_level == "debug",
+        limit_concurrency=_MAX_CONNECTIONS,
         timeout_graceful_shutdown=10,
         server_header=False,
     )
+    return CallServer(config, app)
+
+
+def run(settings: ServeSettings, engine: Engine) -> None:
+    """Serves until interrupted. Raises ``PortInUse``."""
+    configure(settings.log_level)
+    listener = listen(settings.host, settings.port)
+    port = listener.getsockname()[1]
+    shown = "localhost" if settings.host in ("127.0.0.1", "::1", "0.0.0.0", "::") else settings.host
+    url = f"http://{shown}:{port}{settings.root_path}"
+    name = engine.capabilities.name
+    structlog.get_logger("omnitalk").info("listening", url=url, engine=name)
+    print(f"\n  Omnitalk is on  {url}\n  The engine ({name}) is loading; the page says when it is ready.\n", file=sys.stderr)
     with listener:
-        uvicorn.Server(config).run(sockets=[listener])
+        make_server(settings, create_app(settings, engine)).run(sockets=[listener])
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A bound socket (port 0: any free one). Raises ``PortInUse``."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -12,12 +12,13 @@ from omnitalk.assets import asset_dir
 from omnitalk.call.config import CallConfig
 from omnitalk.engines.base import Engine, EngineError
 from omnitalk.hub import Hub, HubConfig
-from omnitalk.transports.websocket import SocketConfig
 from omnitalk.profiles import load_profiles
 from omnitalk.settings import ServeSettings
+from omnitalk.transports.websocket import SocketConfig
 
 from . import health, page, realtime
 from .headers import SecurityHeaders
+from .prefix import PathPrefix
 from .state import AppState
 from .static import PageFiles
 
@@ -43,7 +44,7 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
             await asyncio.gather(starting, return_exceptions=True)
             await engine.stop()
 
-    app = FastAPI(title="Omnitalk", lifespan=lifespan, docs_url="/docs", redoc_url=None, root_path=settings.root_path)
+    app = FastAPI(title="Omnitalk", lifespan=lifespan, docs_url="/docs", redoc_url=None)
     app.state.omnitalk = state
     for router in (health.router, page.router, realtime.router):
         app.include_router(router)
@@ -52,6 +53,7 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
     app.mount("/", PageFiles(directory=asset_dir("web"), html=True))
     app.add_middleware(GZipMiddleware, minimum_size=500)
     app.add_middleware(SecurityHeaders)
+    app.add_middleware(PathPrefix, prefix=settings.root_path)
     return app
 
 

@@ -1,6 +1,9 @@
 """``WS /v1/realtime`` and its alias ``/v1/duplex``."""
 
+import asyncio
+
 from fastapi import APIRouter, WebSocket
+from fastapi.responses import JSONResponse
 
 from omnitalk.transports.websocket import origin_allowed, serve_socket
 
@@ -17,6 +20,17 @@ async def realtime(websocket: WebSocket) -> None:
     """One call over one socket; a page of a foreign origin is refused with 403 before the upgrade."""
     state = state_of(websocket)
     if not origin_allowed(websocket, tuple(state.settings.allow_origin)):
-        await websocket.close(1008, "origin_not_allowed")
+        origin = websocket.headers.get("origin", "")[:200]
+        problem = {
+            "code": "origin_not_allowed",
+            "message": f"Pages of {origin} may not call here. The host can allow them: --allow-origin.",
+        }
+        await websocket.send_denial_response(JSONResponse({"error": problem}, status_code=403))
         return
-    await serve_socket(websocket, state.hub, state.socket)
+    task = asyncio.current_task()
+    assert task is not None
+    state.sockets.add(task)
+    try:
+        await serve_socket(websocket, state.hub, state.socket)
+    finally:
+        state.sockets.discard(task)

@@ -15,6 +15,7 @@ from omnitalk.engines.base import Command, EngineError, EngineSession
 from omnitalk.protocol.base import ServerEvent
 from omnitalk.protocol.client import AnyClientEvent
 from omnitalk.protocol.errors import ProtocolError
+from omnitalk.protocol.server import ResponseOutputAudioDelta
 
 from .commands import CommandQueue
 
@@ -75,6 +76,9 @@ class CallRunner:
             changed = self._changed
             event = self.call.next_event(attachment)
             if event is not None:
+                if isinstance(event, ResponseOutputAudioDelta):
+                    # Sound on its way moves the call's deadlines: when it will have been heard, when more may follow.
+                    self._step()
                 return event
             if attachment.ended is not None:
                 raise Detached(attachment.ended)

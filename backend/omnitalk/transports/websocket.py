@@ -14,6 +14,7 @@ import structlog
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from omnitalk.call.attachment import Attachment
+from omnitalk.call.clock import SystemClock
 from omnitalk.engines.base import EngineError
 from omnitalk.hub import CallRunner, Detached, Hub
 from omnitalk.protocol import binary_codec, client, json_codec
@@ -25,6 +26,8 @@ from omnitalk.protocol.server import OmnitalkQueue, SessionHeartbeatAck
 from omnitalk.protocol.session import SessionPatch, SessionSettings
 from omnitalk.protocol.settings import DUPLEX_DEFAULTS, OPENAI_DEFAULTS, resolve
 
+from .throttle import Throttle
+from .uvicorn_socket import ABORT
 from .waiting import WaitingRoom
 
 __all__ = ["SocketConfig", "origin_allowed", "serve_socket"]
@@ -87,7 +90,10 @@ async def serve_socket(websocket: WebSocket, hub: Hub, config: SocketConfig) -> 
         await socket.say(refusal.event)
         await socket.close(refusal.code, "refused")
         return
-    except (WebSocketDisconnect, TimeoutError, _SlowReader):
+    except _SlowReader:
+        socket.abort()
+        return
+    except WebSocketDisconnect:
         return
     await socket.carry(runner, attachment)
 
@@ -102,6 +108,8 @@ class _Socket:
         self._binary = False
         self._asked_model: str | None = None
         self._numbered = 0
+        self._comes_back = True
+        self._throttle = Throttle(SystemClock())
 
     # -- handshake ------------------------------------------------------------------------------------------------------------
 
@@ -119,6 +127,8 @@ class _Socket:
             message = "This server speaks the duplex Realtime API only: leave the `duplex` query out, or set it to 1."
             raise _Refused(error_event("unsupported", message, param="duplex"), POLICY)
         openai = duplex is None and not self._websocket.url.path.endswith("/duplex")
+        # OpenAI's clients never resume: a line kept for one of them is a line kept from somebody else.
+        self._comes_back = not openai
         defaults = OPENAI_DEFAULTS if openai else DUPLEX_DEFAULTS
         self._asked_model = query.get("model")
         at_once = not _is_no(query.get("autostart", "")) and not _is_yes(query.get("resume", ""))
@@ -141,6 +151,7 @@ class _Socket:
             try:
                 match event:
                     case client.SessionResume():
+                        self._comes_back = True
                         return self._resume(event)
                     case client.SessionUpdate():
                         return await self._open(event.session, defaults, (), event_id=event.event_id)
@@ -207,19 +218,25 @@ class _Socket:
         try:
             await asyncio.wait({reading, writing}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            runner.detach(attachment)
             for task in (reading, writing):
                 task.cancel()
-            _, wrote = await asyncio.gather(reading, writing, return_exceptions=True)
-        if isinstance(wrote, Detached):
+            read, wrote = await asyncio.gather(reading, writing, return_exceptions=True)
+            runner.detach(attachment)
+        gone = WebSocketDisconnect | asyncio.CancelledError
+        failed = next(
+            (end for end in (read, wrote) if isinstance(end, Exception) and not isinstance(end, gone | Detached | _SlowReader)), None
+        )
+        if failed is not None:
+            log.error("socket_failed", call=runner.call.call_id, exc_info=failed)
+            await self.close(INTERNAL, "internal_error")
+        elif isinstance(wrote, Detached):
             reason = runner.call.closed if wrote.reason == "session_closed" else wrote.reason
             await self.close(_CLOSE_CODES.get(reason or "", OK), reason or "closed")
         elif isinstance(wrote, _SlowReader):
             log.info("slow_reader", call=runner.call.call_id)
-            await self.close(TRY_AGAIN, "slow_reader")
-        elif isinstance(wrote, Exception) and not isinstance(wrote, WebSocketDisconnect | RuntimeError):
-            log.error("socket_failed", call=runner.call.call_id, error=repr(wrote))
-            await self.close(INTERNAL, "internal_error")
+            self.abort()
+        if not self._comes_back and attachment.ended == "detached":
+            await runner.end("client_gone")
 
     async def _pump_in(self, runner: CallRunner, attachment: Attachment) -> None:
         while True:
@@ -247,9 +264,10 @@ class _Socket:
         message: Mapping[str, Any] = await self._websocket.receive()
         if message["type"] == "websocket.disconnect":
             raise WebSocketDisconnect(message.get("code", 1005), message.get("reason"))
-        if (text := message.get("text")) is not None:
+        text, data = message.get("text"), message.get("bytes") or b""
+        await self._throttle.pay(len(data if text is None else text))
+        if text is not None:
             return json_codec.decode_client(text)
-        data: bytes = message["bytes"]
         if not self._binary:
             raise ProtocolError("bad_event", f"Binary frames need the WebSocket subprotocol {SUBPROTOCOL}; send JSON text.")
         return binary_codec.decode_client(data)
@@ -269,6 +287,12 @@ class _Socket:
             raise _SlowReader from None
         except RuntimeError:
             raise WebSocketDisconnect(1006) from None
+
+    def abort(self) -> None:
+        """Hangs up on a client that cannot even be told: it sees 1006."""
+        extension = (self._websocket.scope.get("extensions") or {}).get(ABORT)
+        if extension is not None:
+            extension["abort"]()
 
     async def close(self, code: int, reason: str) -> None:
         """Closes the socket; does not wait long for a client that does not answer."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 import soxr
-
 from omnitalk.engines.base import Engine, EngineError
 from omnitalk.engines.factory import make_engine
 from omnitalk.media.audio import Samples

@@ -1,7 +1,6 @@
 """Bad input is refused by name, and the session goes on."""
 
 import pytest
-
 from omnitalk.bench.driver import opened
 from omnitalk.engines.base import Command, Engine, EngineError
 from omnitalk.protocol import client, server

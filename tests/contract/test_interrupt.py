@@ -1,7 +1,6 @@
 """An interrupted response ends at once, once, and is remembered as far as it was heard."""
 
 import pytest
-
 from omnitalk.bench.driver import Driver, opened
 from omnitalk.engines.base import Engine, EngineError, Interrupt
 from omnitalk.protocol import client, server

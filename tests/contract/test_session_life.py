@@ -4,7 +4,6 @@ import asyncio
 import threading
 
 import pytest
-
 from omnitalk.bench.driver import Driver, opened
 from omnitalk.engines.base import Engine, EngineError, EngineSession
 from omnitalk.protocol import client, server

@@ -3,10 +3,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from omnitalk.engines.cascade.clauses import ClauseSplitter, speakable
 
-TEXT = "Paris is lovely, especially in spring. Dr. Smith agrees! It has 3.5 million visitors a year, more than one might think, and they stay. Go."
+TEXT = (
+    "Paris is lovely, especially in spring. Dr. Smith agrees! It has 3.5 million visitors a year, "
+    "more than one might think, and they stay. Go."
+)
 
 
 def split(text: str, size: int) -> list[str]:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-
 from omnitalk.engines.base import EngineError
 from omnitalk.engines.conversation import Conversation, Mark, cut_text, user_item, validate_item
 
@@ -59,7 +58,8 @@ def test_the_oldest_fall_out_beyond_the_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    ("heard_ms", "left"), [(0, ""), (299, ""), (300, "one"), (650, "one two"), (999, "one two"), (1000, "one two three"), (9e9, "one two three")]
+    ("heard_ms", "left"),
+    [(0, ""), (299, ""), (300, "one"), (650, "one two"), (999, "one two"), (1000, "one two three"), (9e9, "one two three")],
 )
 def test_a_spoken_item_is_cut_at_whole_words(heard_ms: float, left: str) -> None:
     conversation = spoken()

@@ -1,7 +1,6 @@
 """Where turns begin and end, frame by frame."""
 
 import pytest
-
 from omnitalk.engines.cascade.endpoint import AGREES, Endpointer, Moment
 from omnitalk.media.vad import FRAME_MS
 from omnitalk.protocol.session import TurnDetection

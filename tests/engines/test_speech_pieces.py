@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from omnitalk.engines.cascade.speech import SpeechCutter, trim
 
 RATE = 24_000

@@ -2,9 +2,9 @@
 
 import asyncio
 import threading
+from functools import partial
 
 import pytest
-
 from omnitalk.engines.base import EngineError
 from omnitalk.engines.cascade.workers import WorkerPool
 
@@ -36,7 +36,7 @@ async def test_calls_take_turns_and_urgent_work_goes_first() -> None:
         gate, order = Gate(pool), list[str]()
         await gate.shut()
         jobs = [
-            asyncio.ensure_future(pool.run(key, lambda name=name: order.append(name), priority=priority))
+            asyncio.ensure_future(pool.run(key, partial(order.append, name), priority=priority))
             for key, name, priority in [("a", "a1", 1), ("a", "a2", 1), ("a", "a3", 1), ("b", "b1", 1), ("c", "urgent", 0)]
         ]
         await asyncio.sleep(0)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-
 from omnitalk.media.audio import Resampler
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from omnitalk.media.audio import AudioRing, Pacer
 
 

@@ -93,12 +93,14 @@ class _Caller:
         try:
             async with asyncio.timeout(_TURN_TIMEOUT_S):
                 await self._over.wait()
-            if self._first_sound_at is not None:
-                self._turn.latency_ms = 1000.0 * (self._first_sound_at - self._spoken_at)
+            self._turn.latency_ms = self._latency_ms()
             await self._play()
         finally:
             silence.cancel()
         return self._turn
+
+    def _latency_ms(self) -> float:
+        return float("nan") if self._first_sound_at is None else 1000.0 * (self._first_sound_at - self._spoken_at)
 
     async def _play(self) -> None:
         """Let the reply sound to its end, as a speaker does."""
@@ -186,7 +188,7 @@ async def _run(turns: int) -> tuple[str, list[Turn]]:
 
 
 def main(turns: int = 20, output: Path | None = None) -> None:
-    """Measure, print the turns and the table, and write the table to ``output``. Exits with 1 and a sentence when the engine cannot start."""
+    """Measure, print the turns and the table, and write the table to ``output``. Ends with a sentence when the engine cannot start."""
     from omnitalk.engines.base import EngineError
 
     try:

@@ -30,11 +30,11 @@ class Driver:
 
     async def _read(self) -> None:
         async for event in self.session.events():
-            if isinstance(event, NearEnd):
-                self.frames.append(event)
-                continue
             async with self._changed:
-                self.events.append(event)
+                if isinstance(event, NearEnd):
+                    self.frames.append(event)
+                else:
+                    self.events.append(event)
                 self._changed.notify_all()
         async with self._changed:
             self._changed.notify_all()
@@ -54,6 +54,11 @@ class Driver:
     async def until_type(self, kind: type[E], *, after: int = 0) -> int:
         """Index of the first event of this class at or after ``after``."""
         return await self.until(lambda event: isinstance(event, kind), after=after)
+
+    async def until_heard(self, at_ms: float) -> None:
+        """Wait until the engine has listened to so much sound."""
+        async with asyncio.timeout(PATIENCE_S), self._changed:
+            await self._changed.wait_for(lambda: bool(self.frames) and self.frames[-1].at_ms >= at_ms)
 
     def all(self, kind: type[E], *, after: int = 0) -> list[E]:
         """The events of this class so far."""

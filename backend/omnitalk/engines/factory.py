@@ -44,7 +44,7 @@ def make_engine(settings: EngineSettings) -> Engine:
             raise _refusal("The omni engine needs a GPU and the gpu extra, and is not part of this version. Use --engine cascade.")
         case "remote":
             raise _refusal("The remote engine is not part of this version. Use --engine cascade.")
-        case "scripted" | "echo":
+        case "scripted":
             return _scripted(settings)
         case _:
             raise _refusal(f"There is no engine {settings.engine!r}; use auto, cascade, omni, remote or scripted.")

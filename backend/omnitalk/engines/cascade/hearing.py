@@ -10,7 +10,7 @@ __all__ = ["Bet", "Burst"]
 
 @dataclass(slots=True)
 class Bet:
-    """Recognition begun on a silence, betting that no more speech follows. ``end``: position, samples. ``ahead``: the draft of an answer."""
+    """Recognition begun on a silence, betting that no more speech follows. ``end``: position, samples. ``ahead``: a draft answer."""
 
     end: int
     words: "asyncio.Task[Timed]"

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import AsyncGenerator
-from typing import Any
+from contextlib import aclosing
+from typing import Any, cast
 
 import httpx
 
@@ -66,10 +67,13 @@ class _Seat:
                 if response.status_code != 200:
                     detail = (await response.aread())[:300].decode(errors="replace")
                     raise _problem(f"{self._url} answered {response.status_code} for model {self._model!r}: {detail}")
-                async for line in response.aiter_lines():
-                    chunk = _read(line)
-                    if chunk is not None:
-                        yield chunk
+                # Closed by us: an error while a line is read would leave the library's generators to the collector.
+                lines = cast(AsyncGenerator[str, None], response.aiter_lines())
+                async with aclosing(lines):
+                    async for line in lines:
+                        chunk = _read(line)
+                        if chunk is not None:
+                            yield chunk
         except httpx.HTTPError as error:
             raise _problem(f"{self._url} cannot be reached ({type(error).__name__}). Is the server running?") from error
 

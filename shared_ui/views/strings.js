@@ -1,0 +1,141 @@
+/**
+ * Every English word that a person reads, in one place. To translate the page, write another object of this shape.
+ * Functions take what varies; nothing else in the views builds a sentence.
+ */
+
+/** @param {number} ms a length of time, at least 0 */
+const roughly = (ms) => {
+  const seconds = Math.max(1, Math.round(ms / 1000));
+  if (seconds < 60) return `about ${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes === 1 ? "about a minute" : `about ${minutes} minutes`;
+};
+
+export const strings = {
+  call: "Call",
+  callAgain: "Call again",
+  cancel: "Cancel",
+  end: "End call",
+  retry: "Try again",
+
+  /** What the model is doing: a word, and a line that says what the person may do. */
+  state: {
+    idle: ["Ready", "Press Call and speak."],
+    checking: ["One moment", "Asking for your microphone."],
+    connecting: ["Connecting", "Opening the call."],
+    queued: ["In line", "The call starts by itself when it is your turn."],
+    listening: ["Listening", "Go on, say something."],
+    listeningManual: ["Your turn", "Speak, then send your turn."],
+    hearing: ["Hearing you", "Take your time."],
+    thinking: ["Thinking", "An answer is on its way."],
+    speaking: ["Speaking", "Talk over it to interrupt."],
+    speakingManual: ["Speaking", "Press Esc to interrupt."],
+    ducked: ["Speaking softly", "Did you want to say something?"],
+    held: ["On hold", "Nothing is sent until you resume."],
+    reconnecting: ["Reconnecting", "The connection was lost. The call goes on when it is back."],
+    closing: ["Ending", "Hanging up."],
+    ended: ["Call ended", ""],
+  },
+  mutedHint: "Your microphone is muted.",
+  queuePlace: (/** @type {number} */ position) => (position <= 1 ? "You are next in line" : `You are number ${position} in line`),
+  queueWait: (/** @type {number | null | undefined} */ ms) => (ms === null || ms === undefined ? "No estimate of the wait yet." : `The wait is ${roughly(ms)}.`),
+
+  /** Why a call ended, by the reason that the server or the page gave. */
+  ended: {
+    user: "You ended the call.",
+    client_close: "You ended the call.",
+    idle_ttl_expired: "Nothing was said for a long time, so the call was closed.",
+    disconnect_grace_expired: "The connection was away for too long, so the call could not go on.",
+    session_replaced: "The call went on in another window.",
+    replaced: "The call went on in another window.",
+    server_shutdown: "The server is restarting. Try again in a moment.",
+    shutdown: "The server is restarting. Try again in a moment.",
+    engine_error: "The model had a problem, and the call could not go on.",
+    error: "Something failed, and the call could not go on.",
+    cancelled: "You left the line.",
+    other: (/** @type {string} */ reason) => `The call was closed (${reason.replaceAll("_", " ")}).`,
+  },
+
+  /** Refusals and failures, by code: what happened, and what to do. */
+  errors: {
+    insecure_context: ["This page is not secure", "A browser gives the microphone only to pages on https:// or on localhost. Open this page with one of those addresses."],
+    mic_denied: ["The microphone is not allowed", "Allow it in your browser's address bar, then try again."],
+    mic_missing: ["No microphone was found", "Plug one in or switch it on, then try again."],
+    mic_busy: ["The microphone is in use", "Another program holds it. Close that program, then try again."],
+    mic_lost: ["The microphone was unplugged", "Plug it in again or choose another one."],
+    audio_unsupported: ["This browser cannot hold a call", "It lacks AudioWorklet. A current Chrome, Edge, Firefox or Safari has it."],
+    config_unavailable: ["The server does not answer", "It may be starting or gone. Try again in a moment."],
+    engine_not_ready: ["The model is not ready yet", "It is still loading. The Status tab shows how far it is."],
+    server_full: ["The server is full", "Every line is taken and the queue is full too. Try again in a few minutes."],
+    connection_refused: ["The call could not be opened", "The server did not accept the connection. Try again in a moment."],
+    connection_lost: ["The connection was lost", "It did not come back in time. Call again when your network is back."],
+    session_replaced: ["The call went on in another window", "Only one window can hold a call."],
+    server_draining: ["The server is shutting down", "Try again in a moment."],
+    engine_error: ["The model had a problem", "Call again. If it happens again, tell the person who runs this server."],
+    flood: ["Too much was sent at once", "Call again. If it happens again, reload the page."],
+    unknown: ["Something went wrong", "Call again. If it happens again, the event log says more."],
+  },
+
+  controls: {
+    group: "Call controls",
+    mute: "Mute", unmute: "Unmute", hold: "Hold", resume: "Resume", interrupt: "Interrupt", end: "End", send: "Send turn",
+    pushToTalk: "or hold Space while you talk",
+  },
+  meters: { you: "You", model: "Model", youLabel: "Your microphone's level", modelLabel: "The model's level" },
+  elapsed: "Length of the call",
+
+  devices: {
+    title: "Sound", microphone: "Microphone", speaker: "Speaker", standard: "System default",
+    unnamedMic: (/** @type {number} */ n) => `Microphone ${n}`,
+    unnamedSpeaker: (/** @type {number} */ n) => `Speaker ${n}`,
+    noSpeakerChoice: "This browser always uses the system's speaker.",
+  },
+
+  check: {
+    title: "Before you call",
+    secure: "Secure page", secureOk: "The browser may use the microphone here.", secureBad: "Open this page on https:// or localhost.",
+    mic: "Microphone", micAsk: "Not asked yet.", micOk: "Allowed.", micBad: "Blocked. Allow it in the address bar.", micNone: "None was found.",
+    level: "Level", levelIdle: "Test it to see whether you are heard.", levelQuiet: "Say a few words…", levelOk: "You come through well.",
+    test: "Test microphone", stop: "Stop test",
+    ok: "OK", bad: "Problem", open: "Not checked",
+  },
+
+  settings: {
+    title: "How it should behave", turns: "Who ends your turn",
+    server_vad: "A pause", server_vadHint: "Speak freely. It answers when you pause.",
+    manual: "You do", manualHint: "It answers when you press Send turn.",
+    model: "The model", modelHint: "It decides by itself when to speak.",
+    preset: "Character", custom: "Your own", instructions: "Instructions", voice: "Voice", voiceDefault: "Default",
+    voiceReference: "Reference voice", voiceReferenceHint: "A short recording (WAV, 3 to 8 s) of the voice it should have.",
+    voiceReferenceNeeded: "This model needs a reference voice: choose a short WAV recording.",
+  },
+
+  transcript: {
+    title: "Conversation", empty: "What you both say appears here.", you: "You", model: "Model",
+    cut: "interrupted", unheard: "not heard", typed: "typed", listening: "…",
+    copy: "Copy", copied: "Copied", copyFailed: "Not copied", save: "Save",
+    say: "Type a message", send: "Send",
+    notice: "Notice",
+  },
+
+  log: {
+    title: "Event log", open: "Events", close: "Close", filter: "Filter events", count: (/** @type {number} */ shown, /** @type {number} */ all) => `${shown} of ${all} events`,
+    save: "Export JSON", empty: "No event yet.", none: "No event matches.", sent: "sent", received: "received", local: "page",
+  },
+
+  shortcuts: {
+    title: "Keyboard", open: "Shortcuts",
+    keys: /** @type {[string, string][]} */ ([
+      ["M", "Mute or unmute"], ["H", "Hold or resume"], ["Esc", "Interrupt the model"], ["Space", "Hold to talk, when you end your turns yourself"],
+      ["T", "Type a message"], ["L", "Event log"], ["E", "End the call"], ["?", "This list"],
+    ]),
+    note: "They rest while you type in a field.",
+  },
+
+  engine: {
+    loading: (/** @type {string} */ stage) => (stage ? `Getting ready: ${stage}` : "Getting ready"),
+    ready: "Ready for calls", notReady: "Not ready", problem: "Problem",
+  },
+};
+
+/** @typedef {typeof strings} Strings */

@@ -10,9 +10,6 @@ from typing import Any
 
 import numpy as np
 from fastapi import FastAPI
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed
-
 from omnitalk.api.app import create_app
 from omnitalk.api.state import state_of_app
 from omnitalk.engines.base import Engine
@@ -21,6 +18,8 @@ from omnitalk.hub import Hub
 from omnitalk.server import listen, make_server
 from omnitalk.settings import ServeSettings
 from omnitalk.transports.websocket import SocketConfig
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
 
 PATIENCE_S = 20.0
 DUPLEX = "duplex=1&autostart=0"
@@ -156,8 +155,18 @@ async def talking(url: str, **options: Any) -> AsyncIterator[Talker]:
     """A socket, closed afterwards without ceremony."""
     options.setdefault("max_size", None)
     options.setdefault("compression", None)
+    options.setdefault("close_timeout", 0.5)
     async with connect(url, **options) as socket:
         yield Talker(socket)
+
+
+async def eventually(true: Callable[[], bool]) -> None:
+    """Waits until a condition holds."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            if true():
+                return
+            await asyncio.sleep(0.005)
 
 
 def voice(seconds: float, rate: int = 16_000) -> np.ndarray[Any, Any]:

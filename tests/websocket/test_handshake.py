@@ -6,12 +6,11 @@ from typing import Any
 
 import httpx
 import pytest
-from websockets.exceptions import ConnectionClosed, InvalidStatus
-
 from omnitalk.engines.scripted import ScriptedEngine
 from omnitalk.transports.websocket import SocketConfig
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from .live import PATIENCE_S, serving, talking
+from .live import eventually, serving, talking
 
 
 async def test_duplex_opens_on_session_update_and_says_created_then_updated() -> None:
@@ -124,19 +123,17 @@ async def test_a_loading_engine_says_so_and_the_caller_is_asked_to_come_back() -
     async def hatch(seconds: float) -> None:
         await hatched.wait()
 
-    async with serving(ScriptedEngine(sleep=hatch), ready=False) as live:
-        async with httpx.AsyncClient(base_url=f"http://{live.host}") as http:
-            assert (await http.get("/healthz")).status_code == 200
-            ready = await http.get("/readyz")
-            assert (ready.status_code, ready.json()["stage"]) == (503, "loading the script")
-            async with talking(live.ws()) as talker:
-                await talker.send("session.update", session={})
-                assert (await talker.error("engine_not_ready"))["retryable"] is True
-                assert (await talker.closed())[0] == 1013
-            hatched.set()
-            async with asyncio.timeout(PATIENCE_S):
-                while (await http.get("/readyz")).status_code != 200:
-                    await asyncio.sleep(0)
+    async with serving(ScriptedEngine(sleep=hatch), ready=False) as live, httpx.AsyncClient(base_url=f"http://{live.host}") as http:
+        assert (await http.get("/healthz")).status_code == 200
+        ready = await http.get("/readyz")
+        assert (ready.status_code, ready.json()["stage"]) == (503, "loading the script")
+        async with talking(live.ws()) as talker:
+            await talker.send("session.update", session={})
+            assert (await talker.error("engine_not_ready"))["retryable"] is True
+            assert (await talker.closed())[0] == 1013
+        hatched.set()
+        await eventually(lambda: live.engine.health().ready)
+        assert (await http.get("/readyz")).status_code == 200
 
 
 async def test_a_server_that_stops_says_goodbye_to_its_calls() -> None:

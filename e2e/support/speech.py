@@ -33,6 +33,12 @@ def silence(seconds: float, rate: int = 48_000) -> Samples:
     return np.zeros(int(seconds * rate), dtype=np.float32)
 
 
+def voiced(samples: Samples) -> Samples:
+    """Without the silence around it."""
+    loud = np.flatnonzero(np.abs(samples) > 0.01)
+    return samples[loud[0] : loud[-1] + 1]
+
+
 def click(rate: int = 48_000, ms: int = 60, seed: int = 1) -> Samples:
     """A short loud burst of white noise, as of a cup set down beside the microphone."""
     noise = np.random.default_rng(seed).standard_normal(int(rate * ms / 1000)).astype(np.float32)

@@ -27,3 +27,9 @@ def test_more_words_than_anyone_can_say_were_made_up() -> None:
 def test_a_long_thank_you_or_a_long_yes_is_meant() -> None:
     assert judge("Thank you very much", 1_500) == "words"
     assert judge("yes yes yes yes yes yes", 2_500) == "words"
+
+
+def test_a_hum_too_short_for_a_word_is_noise_whatever_it_is_taken_for() -> None:
+    assert judge("My", 180) == "noise"
+    assert judge("My", 400) == "words"
+    assert judge("Stop", 180) == "words"

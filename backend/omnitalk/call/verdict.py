@@ -20,6 +20,12 @@ _BACKCHANNELS: Final = frozenset(
 _INVENTED: Final = frozenset({"you", "thank you", "thanks", "thank you very much", "thanks for watching", "bye", "bye bye", "the", "so"})
 """What Whisper writes for breath, coughs and hum when it is given half a second of them."""
 
+_INTERJECTIONS: Final = frozenset({"hey", "hold", "no", "stop", "wait", "what"})
+"""Words that take the floor however short they are said."""
+
+_SHORTEST_WORD_MS: Final = 250.0
+"""A spoken "no" is about 310 ms. What a recogniser hears in less is made up, unless it is an interjection."""
+
 _MAX_BACKCHANNEL_MS: Final = 1_200.0
 _MAX_WORDS_PER_S: Final = 8.0
 """Faster than any speaker: the recogniser made it up."""
@@ -34,6 +40,8 @@ def judge(text: str, duration_ms: float) -> Verdict:
     if not words or not any(character.isalnum() for character in "".join(words)):
         return "noise"
     if " ".join(words) in _INVENTED and duration_ms < _MAX_BACKCHANNEL_MS:
+        return "noise"
+    if duration_ms < _SHORTEST_WORD_MS and words[0] not in _INTERJECTIONS:
         return "noise"
     if len(words) > 2 + _MAX_WORDS_PER_S * duration_ms / 1000.0:
         return "noise"

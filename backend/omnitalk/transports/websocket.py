@@ -235,8 +235,10 @@ class _Socket:
         elif isinstance(wrote, _SlowReader):
             log.info("slow_reader", call=runner.call.call_id)
             self.abort()
-        if not self._comes_back and attachment.ended == "detached":
-            await runner.end("client_gone")
+        # A client that says goodbye (1000) means it; any other loss may be the network's doing.
+        hung_up = isinstance(read, WebSocketDisconnect) and read.code == OK
+        if attachment.ended == "detached" and (hung_up or not self._comes_back):
+            await runner.end("client_close" if hung_up else "client_gone")
 
     async def _pump_in(self, runner: CallRunner, attachment: Attachment) -> None:
         while True:

@@ -62,14 +62,8 @@ export class Resampler {
     this.taps = this.same ? 2 : 2 * Math.ceil(length / 2);
     this.phases = this.same ? [] : design(this.up, this.down, this.taps);
     this.buffer = new Float32Array(this.taps + 4096);
-    this.reset();
-  }
-
-  /** Forgets the sound before: the next sample is the first. */
-  reset() {
-    /** Samples of silence before the first stand in the buffer, so that output 0 is centred on input 0. */
+    // Silence stands before the first sample, so that output 0 is centred on input 0.
     this.filled = this.same ? 0 : this.taps / 2 - 1;
-    this.buffer.fill(0, 0, this.filled);
     this.start = 0; // where in the buffer the next output's filter begins
     this.phase = 0; // of `up`
   }

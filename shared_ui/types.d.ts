@@ -1,0 +1,175 @@
+/** Types that the browser library, profiles and views share. Wire events are open objects: their fields are documented in the protocol package. */
+
+export interface WireEvent {
+  type: string;
+  server_event_seq?: number;
+  response_id?: string;
+  item_id?: string;
+  [field: string]: any;
+}
+
+export interface Config {
+  version?: string;
+  engine?: { name: string; model: string; honest?: string; [key: string]: unknown };
+  ready?: { ready: boolean; stage?: string; progress?: number | null; problem?: string | null };
+  profile?: string;
+  profiles?: ProfileData[];
+  realtime: { path: string; public_url?: string | null; subprotocol?: string };
+  limits?: { grace_s?: number; max_event_bytes?: number; [key: string]: unknown };
+}
+
+export interface ProfileData {
+  id: string;
+  title?: string;
+  module?: string;
+  [key: string]: any;
+}
+
+export interface Choices {
+  preset?: string;
+  instructions?: string;
+  turnControl?: 'server_vad' | 'manual' | 'model';
+  voice?: string;
+  language?: string;
+  microphone?: string;
+  speaker?: string;
+  refAudio?: string;
+  [key: string]: unknown;
+}
+
+export interface PlaybackSettings {
+  startBufferMs: number;
+  maxStartBufferMs?: number;
+  catchUpMs?: number;
+  fadeMs?: number;
+  ackIntervalMs?: number;
+  capMs?: number;
+}
+
+/** What a profile may use of a session. `CallSession` is one. */
+export interface SessionForProfile {
+  readonly state: CallState;
+  send(event: WireEvent): boolean;
+  flush(responseId?: string): void;
+  isSounding(responseId: string): boolean;
+  interrupt(options?: { hard?: boolean; source?: string }): void;
+}
+
+export interface Profile {
+  id: string;
+  data: ProfileData;
+  input: { rate: number };
+  playback: PlaybackSettings;
+  initialSession(config: Config, choices: Choices): Record<string, unknown>;
+  onServerEvent?(event: WireEvent, session: SessionForProfile): void;
+  commitTurn?(session: SessionForProfile): void;
+  sendText?(text: string, session: SessionForProfile): void;
+}
+
+export type Phase = 'idle' | 'checking' | 'connecting' | 'queued' | 'live' | 'reconnecting' | 'ended' | 'failed';
+export type Activity = 'listening' | 'hearing' | 'thinking' | 'speaking' | 'ducked' | 'held';
+export type Action = 'retry' | 'allow_microphone' | 'choose_microphone' | 'open_securely' | 'unblock_audio' | 'wait' | 'none';
+
+export interface Problem {
+  code: string;
+  title: string;
+  message: string;
+  action: Action;
+  /** The technical wording, for the event log. */
+  detail?: string;
+}
+
+export interface TransportState {
+  kind: 'websocket';
+  state: 'idle' | 'connecting' | 'open' | 'reconnecting' | 'closed';
+  attempt: number;
+  retryInMs: number | null;
+}
+
+export interface CallState {
+  readonly phase: Phase;
+  readonly activity: Activity;
+  readonly queue: null | { position: number; length: number; estimatedWaitMs: number | null };
+  readonly muted: boolean;
+  readonly held: boolean;
+  readonly audioBlocked: boolean;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  readonly endReason: string | null;
+  readonly transport: TransportState;
+  readonly microphone: null | { deviceId: string; label: string };
+  readonly speaker: null | { deviceId: string };
+  readonly context: null | { usedTokens: number; maxTokens: number; secondsLeft: number | null };
+  readonly notice: null | { level: 'info' | 'warning' | 'error'; code: string; message: string };
+  readonly error: Problem | null;
+}
+
+export interface TranscriptEntry {
+  readonly id: string;
+  readonly role: 'user' | 'assistant';
+  readonly text: string;
+  readonly final: boolean;
+  readonly interrupted: boolean;
+  readonly heardText?: string;
+}
+
+export interface LogEntry {
+  readonly at: number;
+  readonly direction: 'in' | 'out' | 'local';
+  readonly type: string;
+  readonly summary: string;
+  readonly event: Record<string, unknown>;
+}
+
+/** Flat numbers. Times in ms. */
+export interface CallStats {
+  underruns: number;
+  flushes: number;
+  lateDropped: number;
+  capDroppedMs: number;
+  startBufferMs: number;
+  latenessP95Ms: number;
+  outputLatencyMs: number;
+  micPiecesSent: number;
+  micPiecesDropped: number;
+  micBacklogPieces: number;
+  reconnects: number;
+  duplicatesDropped: number;
+  eventsReceived: number;
+  lastSeq: number;
+}
+
+/** What carries a call. WebSocket now; WebRTC has the same face. */
+export interface Transport {
+  open(): void;
+  send(event: WireEvent): boolean;
+  sendAudio(pcm: ArrayBuffer): void;
+  close(reason: string): void;
+}
+
+export interface TransportStatus {
+  state: 'connecting' | 'open' | 'reconnecting' | 'closed';
+  attempt: number;
+  retryInMs: number | null;
+  /** With `closed`: why. `connection_lost` and `server_unreachable` are ours, others the server's words. */
+  code?: string;
+  detail?: string;
+}
+
+export interface TransportOptions {
+  url: string;
+  subprotocol: string;
+  /** The first message of a new call: `session.update`. */
+  first: WireEvent;
+  graceMs: number;
+  /** Microphone pieces kept while the socket is slow or away: about 1 s. */
+  backlogPieces: number;
+  backlogBytes: number;
+  heartbeatMs: number;
+  silenceMs: number;
+  ackEveryMs: number;
+  ackEveryEvents: number;
+  firstRetryMs: number;
+  maxRetryMs: number;
+  handshakeMs: number;
+}

@@ -1,11 +1,12 @@
 """A stretch of speech while it is heard: the bets that were placed on its being over."""
 
 import asyncio
+import time
 from dataclasses import dataclass, field
 
 from .stages import Timed
 
-__all__ = ["Bet", "Burst"]
+__all__ = ["Bet", "Burst", "Turn"]
 
 
 @dataclass(slots=True)
@@ -48,3 +49,19 @@ class Burst:
         if self.bet is not None:
             self.bet.drop()
             self.bet = None
+
+
+@dataclass(slots=True)
+class Turn:
+    """A turn that is over. ``seconds``: its sound. ``respond``: a reply is wanted; ``manual``: the client ended it itself.
+
+    ``ended_at``: ``time.perf_counter`` when the person stopped speaking. ``times``: ms stage times, to be told with the reply.
+    """
+
+    item_id: str
+    words: "asyncio.Task[Timed]"
+    seconds: float
+    respond: bool
+    manual: bool = False
+    ended_at: float = field(default_factory=time.perf_counter)
+    times: dict[str, float] = field(default_factory=dict)

@@ -11,8 +11,8 @@ from .llm import ChatMessage, LlmUsage
 __all__ = ["SYSTEM", "ContextBudget", "build", "content_of"]
 
 SYSTEM = (
-    "You are a friendly voice assistant on a phone call. You remember what the person has told you in this call. "
-    "Answer in one or two short spoken sentences. No lists, no markdown, no code."
+    "You are a helpful, friendly voice assistant. Your replies are spoken aloud on a phone call, "
+    "so keep them to one or two short sentences without lists, markdown or code."
 )
 
 _GREET = "(The call has just begun. Greet the person.)"

@@ -25,7 +25,7 @@ from omnitalk.protocol.session import SessionSettings
 from omnitalk.protocol.settings import apply
 
 from .draft import Draft
-from .hearing import Bet, Burst
+from .hearing import Bet, Burst, Turn
 from .listener import Listener
 from .llm import ChatMessage, LlmSeat
 from .options import ReplyOptions, parse_options, session_options
@@ -176,51 +176,61 @@ class CascadeSession:
     def turn_ended(self, burst: Burst, bet: Bet, ended_at: float) -> None:
         """A spoken turn is complete: it becomes an item, and (unless the client creates responses itself) is answered."""
         detection = self._settings.turn_detection
-        times: dict[str, float] = {"vad_ms": 1000.0 * (time.perf_counter() - ended_at), "turn_ms": bet.turn_ms}
+        times: dict[str, float] = {"vad_ms": 1000.0 * (time.perf_counter() - ended_at), "turn_ms": bet.turn_ms, "asr_wait_ms": 0.0}
         if bet.probability is not None:
             times["turn_probability"] = bet.probability
         seconds = (burst.speech_end - burst.start) / RATE
-        respond = detection is not None and detection.create_response
-        self._take_turn(burst.item_id, bet.words, seconds, respond=respond, ended_at=ended_at, times=times)
+        turn = Turn(burst.item_id, bet.words, seconds, respond=detection is not None and detection.create_response, times=times)
+        turn.ended_at = ended_at
+        if bet.words.done():
+            self._take_spoken(turn)
+        else:
+            self._unread_task(self._wait_for_words(turn), "words of a turn")
+
+    async def _wait_for_words(self, turn: Turn) -> None:
+        begun = time.perf_counter()
+        await asyncio.wait({turn.words})
+        turn.times["asr_wait_ms"] = 1000.0 * (time.perf_counter() - begun)
+        self._take_spoken(turn)
+
+    def _take_spoken(self, turn: Turn) -> None:
+        """Speech without words (a cough, a door) is no turn; but what it kept from being answered is answered now."""
+        wordless = not turn.words.cancelled() and turn.words.exception() is None and not turn.words.result().transcript.text
+        if wordless:
+            self._answer(turn)
+        else:
+            self._take_turn(turn)
 
     # -- turns --------------------------------------------------------------------------------------------------------
 
-    def _take_turn(
-        self, item_id: str, words: "asyncio.Task[Timed]", seconds: float, *, respond: bool, ended_at: float, times: dict[str, float]
-    ) -> None:
-        item = user_item(item_id, {"type": "input_audio", "transcript": None}, status="in_progress")
+    def _take_turn(self, turn: Turn) -> None:
+        item = user_item(turn.item_id, {"type": "input_audio", "transcript": None}, status="in_progress")
         previous = self._conversation.add(item)
         self._outbox.emit(server.ConversationItemAdded(item=dict(item), previous_item_id=previous))
         self._outbox.emit(server.ConversationItemCreated(item=dict(item), previous_item_id=previous))
-        self._outbox.emit(server.InputAudioBufferCommitted(item_id=item_id, previous_item_id=previous))
-        work = self._read_turn(item, previous, words, seconds, respond=respond, ended_at=ended_at, times=times)
-        task = self.spawn(work, "turn")
+        self._outbox.emit(server.InputAudioBufferCommitted(item_id=turn.item_id, previous_item_id=previous))
+        self._unread_task(self._read_turn(turn, item, previous), "turn")
+
+    def _unread_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Work that must be over before a reply may read the conversation."""
+        task = self.spawn(work, name)
         self._unread.add(task)
         task.add_done_callback(self._unread.discard)
 
-    async def _read_turn(
-        self,
-        item: JsonObject,
-        previous: str | None,
-        words: "asyncio.Task[Timed]",
-        seconds: float,
-        *,
-        respond: bool,
-        ended_at: float,
-        times: dict[str, float],
-    ) -> None:
-        begun = time.perf_counter()
-        text = await self._read_item(item, 0, words, seconds)
+    async def _read_turn(self, turn: Turn, item: JsonObject, previous: str | None) -> None:
+        text = await self._read_item(item, 0, turn.words, turn.seconds)
         item["status"] = "completed"
         self._outbox.emit(server.ConversationItemDone(item=dict(item), previous_item_id=previous))
         if text is None:
             return
-        times["asr_ms"] = words.result().ms
-        times["asr_wait_ms"] = 1000.0 * (time.perf_counter() - begun)
-        self._unanswered = self._unanswered or bool(text)
-        # While the person goes on, the next turn brings the answer to both.
-        if respond and self._unanswered and not self._listener.speaking and not (self._reply and self._reply.active):
-            self._start_reply(session_options(self._settings), ended_at=ended_at, times=times)
+        turn.times["asr_ms"] = turn.words.result().ms
+        self._unanswered = self._unanswered or bool(text) or turn.manual
+        self._answer(turn)
+
+    def _answer(self, turn: Turn) -> None:
+        """Reply, unless nothing waits for it, a reply is being made, or the person goes on: the next turn then answers both."""
+        if turn.respond and self._unanswered and not self._listener.speaking and not (self._reply and self._reply.active):
+            self._start_reply(session_options(self._settings), ended_at=turn.ended_at, times=turn.times)
 
     async def _read_item(self, item: JsonObject, index: int, words: "asyncio.Task[Timed]", seconds: float) -> str | None:
         """Put the words into the item and on the wire. None when the recogniser failed (which the wire is told)."""
@@ -266,7 +276,7 @@ class CascadeSession:
         self._reply_task = self.spawn(self._run_reply(reply, before, ended_at, times or {}), "reply")
 
     async def _run_reply(self, reply: Reply, before: list[JsonObject], ended_at: float | None, times: dict[str, float]) -> None:
-        if self._unread:
+        while self._unread:
             await asyncio.wait(self._unread)
         options = reply.options
 
@@ -353,7 +363,7 @@ class CascadeSession:
         sound = self._listener.ear.ring.slice(start, end)
         self._listener.clear()
         words = self._listener.recognise(sound)
-        self._take_turn(new_id("item"), words, sound.size / RATE, respond=respond, ended_at=time.perf_counter(), times={})
+        self._take_turn(Turn(new_id("item"), words, sound.size / RATE, respond=respond, manual=True))
 
     def _clear(self, command: client.InputAudioBufferClear) -> None:
         self._listener.clear()
@@ -380,9 +390,7 @@ class CascadeSession:
             # The item as the wire keeps it has no sound, as in the public API.
             item["content"][index] = {"type": "input_audio", "transcript": item["content"][index].get("transcript")}
             if item["content"][index]["transcript"] is None:
-                task = self.spawn(self._hear_item(item, index, sound), "item")
-                self._unread.add(task)
-                task.add_done_callback(self._unread.discard)
+                self._unread_task(self._hear_item(item, index, sound), "item")
 
     async def _hear_item(self, item: JsonObject, index: int, sound: Any) -> None:
         await self._read_item(item, index, self._listener.recognise(sound), sound.size / RATE)

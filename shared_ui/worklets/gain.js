@@ -10,7 +10,8 @@ export class Ducking {
   /** @param {number} db @param {number} frames */
   rampTo(db, frames) {
     this.target = db;
-    this.step = Math.abs(db - this.db) / Math.max(1, frames);
+    // The ramp moves by whole quanta: it takes the last one that ends in time.
+    this.step = Math.abs(db - this.db) / Math.max(128, 128 * Math.floor(frames / 128));
   }
 
   reset() {

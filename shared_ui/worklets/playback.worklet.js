@@ -251,11 +251,16 @@ class Playback extends AudioWorkletProcessor {
 
   /** @param {Float32Array} output */
   tap(output) {
+    // A browser that fell behind skips frames: a piece never spans such a gap.
+    if (this.tapFilled > 0 && currentFrame !== this.tappedAt + this.tapFilled) this.postTap();
     if (this.tapFilled === 0) this.tappedAt = currentFrame;
     this.tapped.set(output, this.tapFilled);
     this.tapFilled += output.length;
-    if (this.tapFilled < this.tapped.length) return;
-    this.port.postMessage({ is: 'tap', frame: this.tappedAt, rate: sampleRate, samples: this.tapped.slice() });
+    if (this.tapFilled === this.tapped.length) this.postTap();
+  }
+
+  postTap() {
+    this.port.postMessage({ is: 'tap', frame: this.tappedAt, rate: sampleRate, samples: this.tapped.slice(0, this.tapFilled) });
     this.tapFilled = 0;
   }
 }

@@ -39,8 +39,9 @@ export async function speaker(options = {}) {
     heard: (is, response) => said.find((one) => one.is === is && (!response || one.response === response)),
     first: blocks[0].frame,
     get samples() {
-      const all = new Float32Array(blocks.length * 1024);
-      blocks.forEach((block, i) => all.set(block.samples, i * 1024));
+      const last = blocks.at(-1);
+      const all = new Float32Array(last.frame + last.samples.length - blocks[0].frame);
+      for (const block of blocks) all.set(block.samples, block.frame - blocks[0].frame);
       return all;
     },
   };

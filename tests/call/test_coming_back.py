@@ -1,6 +1,7 @@
 """The socket goes and comes back; another one takes over; nobody comes back."""
 
 import pytest
+from omnitalk.call.config import CallConfig, JournalConfig
 from omnitalk.call.lease import Lease, new_token
 from omnitalk.protocol import client, server
 from omnitalk.protocol.errors import ProtocolError
@@ -124,6 +125,33 @@ def test_a_client_that_acknowledged_and_forgot_must_resync() -> None:
     call.send(client.SessionEventAck(server_event_seq=2))
     call.lose_socket()
     assert names(call.come_back("token-1", 0))[:2] == ["session.resumed", "session.resync_required"]
+
+
+def test_who_must_resync_is_told_what_is_silent_and_what_goes_on() -> None:
+    call = Conversation()
+    call.reply(5_000)
+    call.send(client.OmnitalkInterrupt())
+    call.reply(5_000, 2)
+    call.talk(64)
+    call.send(client.SessionEventAck(server_event_seq=call.last_seq()))
+    call.lose_socket()
+    back = call.come_back("token-1", 0)
+    assert names(back) == [
+        "session.resumed", "session.resync_required", "output_audio_buffer.cleared", "omnitalk.duck", "omnitalk.state",
+    ]  # fmt: skip
+    assert only(server.OutputAudioBufferCleared, back)[0].response_id == "resp_1"
+    assert only(server.OmnitalkState, back)[0].state == "ducked"
+
+
+def test_a_reader_so_slow_that_the_journal_overflowed_must_resync() -> None:
+    call = Conversation(config=CallConfig(journal=JournalConfig(max_bytes=20_000)))
+    for _ in range(200):
+        call.call.engine_event(server.InputAudioBufferCleared())
+    late = call.read()
+    assert isinstance(late[0], server.SessionResyncRequired) and late[0].reason == "journal_overflow"
+    numbers = [event.server_event_seq for event in late[1:]]
+    assert numbers == sorted(numbers)  # type: ignore[type-var]
+    assert names(late)[-1] == "omnitalk.state"
 
 
 def test_nobody_comes_back_within_the_grace() -> None:

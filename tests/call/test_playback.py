@@ -221,6 +221,25 @@ def test_a_second_reply_waits_for_the_first_to_be_heard() -> None:
     assert len(only(server.OutputAudioBufferCleared, call.send(client.OmnitalkInterrupt()))) == 1
 
 
+def test_a_page_whose_reports_always_fall_a_little_short_is_not_starved() -> None:
+    call = Conversation(NATIVE, lead_ms=1_000)
+    for n in range(1, 60):
+        before = len(call.heard)
+        call.reply(1_000, n)
+        assert sound_ms(call.heard[before:]) == 1_000
+        call.ack(950, f"resp_{n}")
+
+
+def test_a_page_that_lost_the_end_of_a_reply_gets_the_next_one() -> None:
+    call = Conversation(NATIVE, lead_ms=1_000)
+    call.reply(1_000)
+    call.ack(100)
+    call.wait(5.0)
+    before = len(call.heard)
+    call.reply(1_000, 2)
+    assert sound_ms(call.heard[before:]) == 1_000
+
+
 def test_on_hold_nothing_is_heard_and_nothing_is_said() -> None:
     call = Conversation(lead_ms=500)
     call.reply(10_000)

@@ -29,7 +29,11 @@ def test_a_long_thank_you_or_a_long_yes_is_meant() -> None:
     assert judge("yes yes yes yes yes yes", 2_500) == "words"
 
 
-def test_a_hum_too_short_for_a_word_is_noise_whatever_it_is_taken_for() -> None:
-    assert judge("My", 180) == "noise"
-    assert judge("My", 400) == "words"
-    assert judge("Stop", 180) == "words"
+def test_a_hum_is_noise_whatever_word_the_recogniser_makes_of_it() -> None:
+    assert judge("Mom?", 360) == "noise"
+    assert judge("Mom?", 700) == "words"
+
+
+@pytest.mark.parametrize("text", ["Stop", "No.", "Wait!", "What?", "Sorry", "Hold on"])
+def test_an_interjection_takes_the_floor_however_short(text: str) -> None:
+    assert judge(text, 200) == "words"

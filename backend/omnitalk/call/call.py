@@ -138,6 +138,8 @@ class Call:
         journal = self.outbox.journal
         if journal.missed(attachment.cursor):
             # A reader so slow that the journal overflowed.
+            # What is restated may push more out, so the place to go on from is looked up after it.
+            self.floor.restate()
             attachment.cursor = journal.first_safe_cursor
             return self.outbox.stamp(server.SessionResyncRequired(reason="journal_overflow"))
         entry = self.outbox.next(attachment.cursor)
@@ -195,8 +197,9 @@ class Call:
             )
         )
         if journal.missed(last_seq):
-            attachment.cursor = journal.first_safe_cursor
             attachment.prelude.append(self.outbox.stamp(server.SessionResyncRequired(reason="journal_gap")))
+            self.floor.restate()
+            attachment.cursor = journal.first_safe_cursor
         else:
             journal.ack(last_seq)
         self.outbox.rewind(attachment.cursor)

@@ -36,13 +36,12 @@ class FloorControl:
 
     def live(self) -> list[Track]:
         """Responses that are being made or heard."""
-        ledger = self._call.ledger
-        return [track for track in ledger if ledger.active(track) or ledger.sounding(track)]
+        return self._call.ledger.current()
 
     def sounding(self) -> Track | None:
         """The response that the person hears, the newest if there are several."""
-        found = [track for track in self._call.ledger if self._call.ledger.sounding(track)]
-        return found[-1] if found else None
+        ledger = self._call.ledger
+        return next((track for track in reversed(ledger.current()) if ledger.sounding(track)), None)
 
     @property
     def may_cut(self) -> bool:
@@ -140,6 +139,17 @@ class FloorControl:
         self.state = "listening"
         self._call.say(server.OmnitalkState(state="listening"))
 
+    def restate(self) -> None:
+        """For a client that missed events: what is silent, how loud the speaker is, and what the call is doing."""
+        for track in self._call.ledger:
+            if track.cut:
+                self._call.say(server.OutputAudioBufferCleared(response_id=track.response_id, reason="resync"))
+        if self._ducked:
+            self._tell_duck()
+        else:
+            self._call.say(server.OmnitalkUnduck(reason="resync"))
+        self._tell_state(again=True)
+
     def closing(self) -> None:
         """The call ends."""
         self.state = "closed"
@@ -195,10 +205,9 @@ class FloorControl:
         for effect in effects:
             match effect:
                 case Duck():
-                    config = self._call.config.interruption
                     self._ducked = True
                     self._call.count("ducks")
-                    self._call.say(server.OmnitalkDuck(gain_db=config.duck_db, ramp_ms=config.duck_ramp_ms))
+                    self._tell_duck()
                 case Restore():
                     self._restore(effect)
                 case Cut():
@@ -228,6 +237,10 @@ class FloorControl:
         self._call.count("dismissed")
         self._tell_overlap("listen" if effect.reason == "backchannel" else "drop", effect.reason)
 
+    def _tell_duck(self) -> None:
+        config = self._call.config.interruption
+        self._call.say(server.OmnitalkDuck(gain_db=config.duck_db, ramp_ms=config.duck_ramp_ms))
+
     def _unduck(self, reason: str) -> None:
         if self._ducked:
             self._ducked = False
@@ -248,9 +261,9 @@ class FloorControl:
         decision.epoch = self.epoch
         self._call.say(decision)
 
-    def _tell_state(self) -> None:
+    def _tell_state(self, *, again: bool = False) -> None:
         state = self._derive_state()
-        if state != self.state:
+        if again or state != self.state:
             self.state = state
             newest = self._call.ledger.newest
             named = newest.response_id if newest is not None and state in ("thinking", "speaking", "ducked") else None

@@ -72,6 +72,8 @@ class Ledger:
     def __init__(self, config: CallConfig, clock: Clock) -> None:
         self._config, self._clock = config, clock
         self._tracks: OrderedDict[str, Track] = OrderedDict()
+        # Those of them that are being made or heard: looked at all the time, while the others only wait for a late report.
+        self._current: dict[str, Track] = {}
 
     def __iter__(self) -> Iterator[Track]:
         return iter(tuple(self._tracks.values()))
@@ -85,9 +87,23 @@ class Ledger:
         track = self._tracks.get(response_id)
         if track is None:
             track = self._tracks[response_id] = Track(response_id, progress_at=self._clock.now())
+            self._current[response_id] = track
             if len(self._tracks) > self._config.max_responses:
-                self._tracks.popitem(last=False)
+                oldest, _ = self._tracks.popitem(last=False)
+                self._current.pop(oldest, None)
         return track
+
+    def current(self) -> list[Track]:
+        """Responses that are being made or heard, oldest first."""
+        for track in list(self._current.values()):
+            if not self.active(track) and not self.sounding(track):
+                del self._current[track.response_id]
+        return list(self._current.values())
+
+    def mark_lost(self, track: Track, ms: float) -> None:
+        """This much of what was sent never arrived: it will be sent again, so the response may sound again."""
+        track.mark_sent(-ms, self._clock.now())
+        self._current = {each.response_id: each for each in self if each is track or each.response_id in self._current}
 
     def by_item(self, item_id: str | None) -> Track | None:
         """The track whose sound is this item's."""
@@ -112,8 +128,8 @@ class Ledger:
         return 0.0 if track.cut or track.silenced else max(0.0, track.released_ms - track.heard_ms(self._clock.now()))
 
     def outstanding_ms(self) -> float:
-        """Ms of all responses that were let out and not yet heard."""
-        return sum(self.unheard(track) for track in self._tracks.values())
+        """Ms that were let out and not yet heard, of the responses that are still made or heard."""
+        return sum(self.unheard(track) for track in self.current())
 
     def active(self, track: Track) -> bool:
         """Whether the engine is still at it."""

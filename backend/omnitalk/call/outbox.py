@@ -66,9 +66,8 @@ class Outbox:
     def abandon(self) -> None:
         """The call is over: nothing that waits will be said."""
         self._lane.clear()
-        for track in self._ledger:
-            if self._ledger.unheard(track):
-                self.journal.drop_response_audio(track.response_id)
+        for track in self._ledger.current():
+            self.journal.drop_response_audio(track.response_id)
 
     def next(self, cursor: int) -> Entry | None:
         """The next event for a transport at ``cursor``, counted as sent."""
@@ -80,10 +79,9 @@ class Outbox:
 
     def rewind(self, cursor: int) -> None:
         """The client has seen events up to ``cursor`` and no further: the rest is sent again, and counted again."""
-        now = self._clock.now()
         for entry in self.journal.rewind(cursor):
             if entry.kind == "audio" and (track := self._ledger.get(entry.response_id)) is not None:
-                track.mark_sent(-entry.audio_ms, now)
+                self._ledger.mark_lost(track, entry.audio_ms)
 
     def gate_deadline(self) -> float | None:
         """When the gate opens by itself, the sound playing on as estimated. None: it is open, or only the client can open it."""
@@ -91,13 +89,13 @@ class Outbox:
             return None
         now = self._clock.now()
         missing_ms = self._ledger.outstanding_ms() - self.lead_ms
-        if missing_ms >= sum(t.sent_ms - t.heard_ms(now) for t in self._ledger if t.acked_ms is None and not t.cut):
+        if missing_ms >= sum(t.sent_ms - t.heard_ms(now) for t in self._ledger.current() if t.acked_ms is None):
             return None
         return now + missing_ms / 1000.0 + 0.001
 
     def unsettled(self) -> bool:
         """Whether sound waits to be let out or to be taken by a transport."""
-        return self._lane.head is not None or any(t.released_ms > t.sent_ms and not t.cut for t in self._ledger)
+        return self._lane.head is not None or any(t.released_ms > t.sent_ms for t in self._ledger.current())
 
     def _open(self) -> bool:
         if self.held:

@@ -20,11 +20,17 @@ _BACKCHANNELS: Final = frozenset(
 _INVENTED: Final = frozenset({"you", "thank you", "thanks", "thank you very much", "thanks for watching", "bye", "bye bye", "the", "so"})
 """What Whisper writes for breath, coughs and hum when it is given half a second of them."""
 
-_INTERJECTIONS: Final = frozenset({"hey", "hold", "no", "stop", "wait", "what"})
+_INTERJECTIONS: Final = frozenset(
+    {
+        "actually", "but", "cancel", "enough", "excuse", "hang", "hello", "hey", "hold", "listen", "never", "no", "nope", "pause", "quiet",
+        "shush", "silence", "sorry", "stop", "wait", "what", "who", "why",
+    }
+)  # fmt: skip
 """Words that take the floor however short they are said."""
 
-_SHORTEST_WORD_MS: Final = 250.0
-"""A spoken "no" is about 310 ms. What a recogniser hears in less is made up, unless it is an interjection."""
+_ONE_SYLLABLE_MS: Final = 450.0
+"""A hum ("mm-hm") is 300 to 400 ms, and a recogniser makes a word of it ("Mom?"). So in a burst this short only interjections count;
+whoever meant another word says it again, longer."""
 
 _MAX_BACKCHANNEL_MS: Final = 1_200.0
 _MAX_WORDS_PER_S: Final = 8.0
@@ -41,12 +47,12 @@ def judge(text: str, duration_ms: float) -> Verdict:
         return "noise"
     if " ".join(words) in _INVENTED and duration_ms < _MAX_BACKCHANNEL_MS:
         return "noise"
-    if duration_ms < _SHORTEST_WORD_MS and words[0] not in _INTERJECTIONS:
-        return "noise"
     if len(words) > 2 + _MAX_WORDS_PER_S * duration_ms / 1000.0:
         return "noise"
     if duration_ms <= _MAX_BACKCHANNEL_MS and _all_backchannel(words):
         return "backchannel"
+    if duration_ms < _ONE_SYLLABLE_MS and words[0] not in _INTERJECTIONS:
+        return "noise"
     return "words"
 
 

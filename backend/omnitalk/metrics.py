@@ -4,13 +4,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
+
+from omnitalk.hub.first_sound import BOUNDS_S
 
 if TYPE_CHECKING:
     from omnitalk.hub import Hub
 
 __all__ = ["exposition"]
+
+_CUT = "interruptions_"
 
 
 class _HubCollector(Collector):
@@ -37,17 +41,28 @@ class _HubCollector(Collector):
         yield GaugeMetricFamily("omnitalk_journal_bytes", "Events kept for sending and resume.", journal)
         queued = sum(len(runner.commands) for runner in calls)
         yield GaugeMetricFamily("omnitalk_engine_commands_waiting", "Commands that the engine has not taken yet.", queued)
-        dropped = sum(runner.call.outbox.dropped_audio_ms for runner in calls)
-        yield GaugeMetricFamily("omnitalk_output_audio_dropped_ms", "Sound of live calls given up for slow readers.", dropped)
+        figures = hub.figures()
+        cuts = CounterMetricFamily("omnitalk_interruptions", "Replies cut short, by what cut them.", labels=["source"])
+        for kind, value in sorted(figures.items()):
+            if kind.startswith(_CUT):
+                cuts.add_metric([kind.removeprefix(_CUT)], value)
+        yield cuts
+        resumes = figures.get("resumes", 0.0)
+        yield CounterMetricFamily("omnitalk_resumes", "Clients that came back to their call.", resumes)
+        dropped = figures.get("output_audio_ms_dropped", 0.0)
+        yield CounterMetricFamily("omnitalk_output_audio_dropped_ms", "Speech given up for readers that are too slow.", dropped)
         events = CounterMetricFamily("omnitalk_call_events", "What happened in calls, by kind.", labels=["kind"])
-        totals = dict(hub.totals)
-        for runner in calls:
-            for name, value in runner.call.counters.items():
-                totals[name] = totals.get(name, 0.0) + value
-            totals["resumes"] = totals.get("resumes", 0.0) + max(0, runner.call.lease.generation - 1)
-        for kind, value in sorted(totals.items()):
-            events.add_metric([kind], value)
+        for kind, value in sorted(figures.items()):
+            if not kind.startswith(_CUT):
+                events.add_metric([kind], value)
         yield events
+        waits = HistogramMetricFamily("omnitalk_first_sound_seconds", "From the end of a turn to the first sound of its reply.")
+        total, buckets = 0, []
+        for bound, count in zip([*map(str, BOUNDS_S), "+Inf"], hub.waits.counts, strict=True):
+            total += count
+            buckets.append((bound, total))
+        waits.add_metric([], buckets, sum_value=hub.waits.sum_s)
+        yield waits
         engine = GaugeMetricFamily("omnitalk_engine", "Figures of the engine's own.", labels=["figure"])
         for name, value in hub.engine.health().details.items():
             if isinstance(value, int | float):

@@ -145,6 +145,11 @@ class Talker:
             await self.send("input_audio_buffer.append", audio=base64.b64encode(pcm(samples[at : at + size])).decode())
             await asyncio.sleep(0.02 / pace)
 
+    async def vanish(self) -> None:
+        """The connection is gone, without a word to either side."""
+        self.socket.transport.abort()
+        await self.socket.wait_closed()
+
     async def hang_up(self) -> None:
         await self.send("session.close")
         assert await self.closed() == (1000, "client_close")

@@ -88,6 +88,7 @@ async def test_what_was_sent_into_the_void_is_sent_again() -> None:
             await talker.open()
             await talker.ask()
             await talker.until("response.done")
+            await talker.vanish()
         talker.last_seq = numbers(talker.events)[4]
         kept = [event for event in talker.events if event.get("server_event_seq", 0) <= talker.last_seq]
         async with resumed(live, talker) as after:
@@ -143,6 +144,7 @@ async def test_a_client_that_does_not_return_frees_its_line() -> None:
     async with serving(engine, grace_s=0.1) as live:
         async with talking(live.ws()) as gone:
             await gone.open()
+            await gone.vanish()
         await eventually(lambda: live.hub.ended.get("disconnect_grace_expired") == 1)
         assert not engine.sessions
         async with talking(live.ws("duplex=1&resume=1")) as late:
@@ -158,4 +160,11 @@ async def test_an_openai_client_that_leaves_frees_its_line_at_once() -> None:
             async with talking(live.ws("model=any")) as talker:
                 assert (await talker.until("session.created", "omnitalk.queue"))["type"] in ("session.created", "omnitalk.queue")
         await eventually(lambda: not len(live.hub))
-        assert set(live.hub.ended) <= {"client_gone"}
+        assert set(live.hub.ended) <= {"client_gone", "client_close"}
+
+
+async def test_a_client_that_closes_properly_without_a_word_has_hung_up() -> None:
+    async with serving(ScriptedEngine(max_sessions=1)) as live:
+        async with talking(live.ws()) as talker:
+            await talker.open()
+        await eventually(lambda: live.hub.ended == {"client_close": 1})

@@ -17,6 +17,7 @@ from omnitalk.protocol.errors import ProtocolError
 from omnitalk.protocol.server import OmnitalkQueue
 from omnitalk.protocol.session import SessionSettings
 
+from .first_sound import WaitHistogram
 from .runner import CallRunner
 
 __all__ = ["Hub", "HubConfig"]
@@ -25,6 +26,16 @@ log = structlog.get_logger("omnitalk.hub")
 
 _TOUCH_EVERY_S = 2.0
 """How often a waiting caller's ticket is renewed, and the estimate of its wait refreshed."""
+
+
+def add_figures(totals: dict[str, float], runner: CallRunner) -> dict[str, float]:
+    """The totals with a call's figures added."""
+    figures = {
+        **runner.call.counters,
+        "input_bytes_dropped": runner.commands.dropped_bytes,
+        "output_audio_ms_dropped": runner.call.outbox.dropped_audio_ms,
+    }
+    return {name: totals.get(name, 0.0) + figures.get(name, 0.0) for name in {**totals, **figures}}
 
 
 class HubConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +60,7 @@ class Hub:
         self.opened = 0
         self.ended: dict[str, int] = {}
         self.totals: dict[str, float] = {}
+        self.waits = WaitHistogram()
 
     def __iter__(self) -> Iterator[CallRunner]:
         return iter([runner for runner, _ in self._calls.values()])
@@ -95,7 +107,7 @@ class Hub:
         settings = msgspec.structs.replace(settings, model=capabilities.model)
         session = await self.engine.open_session(call_id, settings)
         call = Call(call_id, session.settings, capabilities.wire, clock=self._clock, config=self.config.call)
-        runner = CallRunner(call, session, on_end=self._ended)
+        runner = CallRunner(call, session, on_end=self._ended, waits=self.waits)
         self._calls[call_id] = (runner, ticket)
         self.opened += 1
         log.info("call_opened", call=call_id, engine=capabilities.name, live=len(self._calls))
@@ -122,11 +134,16 @@ class Hub:
         _, ticket = self._calls.pop(runner.call.call_id)
         reason = runner.call.closed or "unknown"
         self.ended[reason] = self.ended.get(reason, 0) + 1
-        for name, value in runner.call.counters.items():
-            self.totals[name] = self.totals.get(name, 0.0) + value
-        self.totals["dropped_input_bytes"] = self.totals.get("dropped_input_bytes", 0.0) + runner.commands.dropped_bytes
+        self.totals = add_figures(self.totals, runner)
         self._release(ticket)
         log.info("call_ended", call=runner.call.call_id, reason=reason, live=len(self._calls))
+
+    def figures(self) -> dict[str, float]:
+        """What happened in calls so far, live ones included, by kind."""
+        totals = dict(self.totals)
+        for runner in self:
+            totals = add_figures(totals, runner)
+        return totals
 
     def _release(self, ticket: Ticket) -> None:
         self.admission.release(ticket)

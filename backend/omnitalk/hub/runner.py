@@ -11,13 +11,14 @@ import structlog
 
 from omnitalk.call.attachment import Attachment
 from omnitalk.call.call import Call
-from omnitalk.engines.base import Command, EngineError, EngineSession
+from omnitalk.engines.base import Command, EngineError, EngineSession, Interrupt
 from omnitalk.protocol.base import ServerEvent
 from omnitalk.protocol.client import AnyClientEvent
 from omnitalk.protocol.errors import ProtocolError
 from omnitalk.protocol.server import ResponseOutputAudioDelta
 
 from .commands import CommandQueue
+from .first_sound import FirstSound, WaitHistogram
 
 __all__ = ["CallRunner", "Detached"]
 
@@ -38,8 +39,11 @@ class Detached(Exception):
 class CallRunner:
     """A live call. ``on_end`` is called once, when the engine session is closed and nothing of the call is left."""
 
-    def __init__(self, call: Call, session: EngineSession, *, on_end: Callable[["CallRunner"], None]) -> None:
+    def __init__(
+        self, call: Call, session: EngineSession, *, on_end: Callable[["CallRunner"], None], waits: WaitHistogram | None = None
+    ) -> None:
         self.call, self._session, self._on_end = call, session, on_end
+        self._first_sound = FirstSound(call.clock, waits or WaitHistogram())
         self.commands = CommandQueue()
         self._changed = asyncio.Event()
         self._main = asyncio.create_task(self._run(), name=f"call {call.call_id}")
@@ -55,6 +59,7 @@ class CallRunner:
     def resume(self, token: str, last_seq: int, *, lead_ms: float | None = None) -> Attachment:
         """A socket that returns. Raises ``ProtocolError``: invalid_resume_token, session_resume_expired, session_resume_conflict."""
         attachment = self.call.resume(token, last_seq, lead_ms=lead_ms)
+        self.call.count("resumes")
         self._step()
         return attachment
 
@@ -104,7 +109,12 @@ class CallRunner:
     def _step(self) -> None:
         """After anything happened to the call: hands its commands on and wakes whoever waits for it."""
         for command in self.call.take_commands():
-            self.commands.put(command)
+            if isinstance(command, Interrupt):
+                self.call.count(f"interruptions_{command.reason}")
+            for given_up in self.commands.put(command):
+                self.call.command_refused(
+                    given_up, "input_backpressure", "The model does not keep up; this event was given up.", retryable=True
+                )
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
@@ -136,6 +146,7 @@ class CallRunner:
     async def _pump_events(self) -> None:
         try:
             async for event in self._session.events():
+                self._first_sound.see(event)
                 self.call.engine_event(event)
                 self._step()
             self._fail("engine_error", "The model ended the session.")

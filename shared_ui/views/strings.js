@@ -56,25 +56,13 @@ export const strings = {
     other: (/** @type {string} */ reason) => `The call was closed (${reason.replaceAll("_", " ")}).`,
   },
 
-  /** Refusals and failures, by code: what happened, and what to do. */
-  errors: {
-    insecure_context: ["This page is not secure", "A browser gives the microphone only to pages on https:// or on localhost. Open this page with one of those addresses."],
-    mic_denied: ["The microphone is not allowed", "Allow it in your browser's address bar, then try again."],
-    mic_missing: ["No microphone was found", "Plug one in or switch it on, then try again."],
-    mic_busy: ["The microphone is in use", "Another program holds it. Close that program, then try again."],
-    mic_lost: ["The microphone was unplugged", "Plug it in again or choose another one."],
-    audio_unsupported: ["This browser cannot hold a call", "It lacks AudioWorklet. A current Chrome, Edge, Firefox or Safari has it."],
-    config_unavailable: ["The server does not answer", "It may be starting or gone. Try again in a moment."],
-    engine_not_ready: ["The model is not ready yet", "It is still loading. The Status tab shows how far it is."],
-    server_full: ["The server is full", "Every line is taken and the queue is full too. Try again in a few minutes."],
-    connection_refused: ["The call could not be opened", "The server did not accept the connection. Try again in a moment."],
-    connection_lost: ["The connection was lost", "It did not come back in time. Call again when your network is back."],
-    session_replaced: ["The call went on in another window", "Only one window can hold a call."],
-    server_draining: ["The server is shutting down", "Try again in a moment."],
-    engine_error: ["The model had a problem", "Call again. If it happens again, tell the person who runs this server."],
-    flood: ["Too much was sent at once", "Call again. If it happens again, reload the page."],
-    unknown: ["Something went wrong", "Call again. If it happens again, the event log says more."],
-  },
+  notConnected: "Not connected",
+  configUnavailable: "The server does not answer. It may be starting, or gone; the page tries again by itself.",
+  profileUnavailable: (/** @type {string} */ id) => `The server has no profile named ${id}.`,
+  problem: "Problem",
+  /** The button beside a refusal, by the action that it asks for. */
+  actions: {retry: "Try again", allow_microphone: "Try again", choose_microphone: "Choose microphone", open_securely: "", unblock_audio: "Play sound", wait: "Try again", none: ""},
+  context: (/** @type {number} */ percent) => `Memory ${percent} % full`,
 
   controls: {
     group: "Call controls",

@@ -17,6 +17,7 @@ export const strings = {
   cancel: "Cancel",
   end: "End call",
   retry: "Try again",
+  changeSettings: "Change settings",
 
   /** What the model is doing: a word, and a line that says what the person may do. */
   state: {

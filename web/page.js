@@ -1,0 +1,60 @@
+import "./shared_ui/omnitalk-call.js";
+import "./status.js";
+
+/** @import { OmnitalkStatus } from './status.js' */
+
+const call = /** @type {HTMLElement & {session: unknown}} */ (document.querySelector("omnitalk-call"));
+const status = /** @type {OmnitalkStatus} */ (document.querySelector("omnitalk-status"));
+const tabs = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[role=tab]")]);
+
+/** @param {HTMLElement} chosen @param {boolean} [focus] */
+function show(chosen, focus = false) {
+  for (const tab of tabs) {
+    const on = tab === chosen;
+    tab.setAttribute("aria-selected", String(on));
+    tab.tabIndex = on ? 0 : -1;
+    const panel = document.getElementById(String(tab.getAttribute("aria-controls")));
+    if (panel) panel.hidden = !on;
+  }
+  status.active = chosen.id === "tab-status";
+  if (focus) chosen.focus();
+}
+
+for (const [i, tab] of tabs.entries()) {
+  tab.addEventListener("click", () => show(tab));
+  tab.addEventListener("keydown", (event) => {
+    const to = {ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: tabs.length - 1}[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    show(tabs[(to + tabs.length) % tabs.length], true);
+  });
+}
+
+call.addEventListener("config", (event) => { status.config = /** @type {CustomEvent} */ (event).detail; });
+
+const THEMES = /** @type {const} */ (["system", "light", "dark"]);
+const WORDS = {system: "Colours: as the system", light: "Colours: light", dark: "Colours: dark"};
+const button = /** @type {HTMLButtonElement} */ (document.getElementById("theme"));
+
+/** Reads and writes what the person chose; a browser that forbids storage forgets it, and nothing else changes. */
+const memory = {
+  get() { try { return localStorage.getItem("omnitalk-theme"); } catch { return null; } },
+  /** @param {string} theme */
+  set(theme) { try { localStorage.setItem("omnitalk-theme", theme); } catch { /* forgotten when the page closes */ } },
+};
+
+/** @param {typeof THEMES[number]} theme */
+function paint(theme) {
+  if (theme === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  button.setAttribute("aria-label", WORDS[theme]);
+  button.title = WORDS[theme];
+}
+
+let theme = THEMES.find((each) => each === memory.get()) ?? "system";
+paint(theme);
+button.addEventListener("click", () => {
+  theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+  memory.set(theme);
+  paint(theme);
+});

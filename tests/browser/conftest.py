@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest_asyncio
 from playwright.async_api import Page, async_playwright
-from websockets.asyncio.server import Request, Response, Server, ServerConnection, serve
+from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.datastructures import Headers
+from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 ROOT = Path(__file__).parents[2]

@@ -37,7 +37,7 @@ class Script:
                 event, sound = unpack(frame)
                 if event["type"] == "session.update" or event["type"] == "session.resume":
                     kind = "session.created" if event["type"] == "session.update" else "session.resumed"
-                    await self.say({"type": kind, "session": {"id": "call_1"}, "resume_token": f"token{number}", "attachment_generation": number})
+                    await self.say({"type": kind, "session": {"id": "call_1"}, "resume_token": f"token{number}"})
                 async with self.arrived:
                     events.append(event)
                     if event["type"] == "input_audio_buffer.append":
@@ -58,8 +58,12 @@ class Script:
 
     async def until_sent(self, kind: str, socket: int = -1) -> dict[str, Any]:
         async with asyncio.timeout(20), self.arrived:
-            await self.arrived.wait_for(lambda: len(self.received) > max(socket, 0) and any(e["type"] == kind for e in self.received[socket]))
-            return [e for e in self.received[socket] if e["type"] == kind][-1]
+
+            def found() -> list[dict[str, Any]]:
+                return [e for e in self.received[socket] if e["type"] == kind] if len(self.received) > max(socket, 0) else []
+
+            await self.arrived.wait_for(found)
+            return found()[-1]
 
 
 async def live(stage: Stage, more: str = "{}") -> Script:
@@ -149,7 +153,8 @@ async def test_interrupt_silences_at_once_and_late_sound_is_never_heard(stage: S
     script = await live(stage)
     await script.say({"type": "response.created", "response": {"id": "r1"}, "response_id": "r1", "server_event_seq": 1})
     await script.say(delta(2, "r1", tone(3000)))
-    await stage.run("await t.until(() => session.events.some((e) => e.type === 'playback.started')); session.interrupt({ source: 'escape' })")
+    await stage.run("await t.until(() => session.events.some((e) => e.type === 'playback.started'))")
+    await stage.run("session.interrupt({ source: 'escape' })")
     sent = await script.until_sent("omnitalk.interrupt")
     assert (sent["hard"], sent["source"]) == (False, "escape")
     await script.say(delta(3, "r1", tone(500)))
@@ -192,7 +197,8 @@ async def test_a_socket_that_takes_nothing_keeps_the_newest_second_of_sound(stag
     stage.script = slow
     found = await stage.run("""
       const { WebSocketTransport } = await import('/shared_ui/core/websocket-transport.js');
-      const transport = new WebSocketTransport({ url: location.origin.replace('http', 'ws') + '/v1/realtime', first: { type: 'session.update', session: {} } });
+      const url = location.origin.replace('http', 'ws') + '/v1/realtime';
+      const transport = new WebSocketTransport({ url, first: { type: 'session.update', session: {} } });
       const states = [];
       transport.addEventListener('status', (m) => states.push(m.detail.state));
       transport.open();
@@ -220,8 +226,12 @@ async def test_every_refusal_has_words_for_the_person(stage: Stage) -> None:
 
     stage.script = refuse
     found = await stage.run("""
-      const run = async (more) => { const s = t.call(more), places = []; s.addEventListener('change', () => s.state.queue && places.push(s.state.queue));
-        await s.start(); return { ...s.state, places }; };
+      const run = async (more) => {
+        const s = t.call(more), places = [];
+        s.addEventListener('change', () => s.state.queue && places.push(s.state.queue));
+        await s.start();
+        return { ...s.state, places };
+      };
       const throwing = (name) => ({ getUserMedia: () => Promise.reject(new DOMException('x', name)) });
       return {
         full: await run({}),
@@ -233,7 +243,8 @@ async def test_every_refusal_has_words_for_the_person(stage: Stage) -> None:
     """)
     codes = {name: state["error"]["code"] for name, state in found.items()}
     assert codes == {
-        "full": "server_full", "denied": "microphone_denied", "none": "no_microphone", "busy": "microphone_busy", "unready": "engine_not_ready",
+        "full": "server_full", "denied": "microphone_denied", "none": "no_microphone", "busy": "microphone_busy",
+        "unready": "engine_not_ready",
     }  # fmt: skip
     assert all(state["phase"] == "failed" and len(state["error"]["message"]) > 20 for state in found.values())
     assert found["full"]["places"][0] == {"position": 2, "length": 3, "estimatedWaitMs": 4000}

@@ -21,7 +21,8 @@ async def test_nothing_of_a_flushed_reply_is_played_afterwards(stage: Stage) -> 
       const b = Math.round(s.heard('started', 'b').at * s.rate) - s.first;
       let full = cut;
       while (Math.abs(x[full]) < 0.45) full--;             // the last crest at full level
-      return { before: t.level(x, 440, s.rate, cut - 4800, cut - 1200), between: t.loudest(x, cut, b), old: t.level(x, 440, s.rate, b + 480, b + 480 + 9600),
+      return { before: t.level(x, 440, s.rate, cut - 4800, cut - 1200), between: t.loudest(x, cut, b),
+        old: t.level(x, 440, s.rate, b + 480, b + 480 + 9600),
         fresh: t.level(x, 1000, s.rate, b + 480, b + 480 + 9600), fadeMs: (cut - full) * 1000 / s.rate, step: t.steepest(x),
         meter: s.said.filter((one) => one.is === 'meter').at(-1).counters };
     """)
@@ -64,7 +65,8 @@ async def test_the_cursor_counts_exactly_what_was_rendered_less_the_output_laten
       s.send({ do: 'end', response: 'a' });
       await t.until(() => s.said.some((one) => one.done));
       const began = s.heard('started').at;
-      return s.said.filter((one) => one.is === 'cursor').map((one) => ({ ...one, expected: Math.min(1000, Math.max(0, (one.at - began - 0.1) * 1000)) }));
+      const expected = (at) => Math.min(1000, Math.max(0, (at - began - 0.1) * 1000));
+      return s.said.filter((one) => one.is === 'cursor').map((one) => ({ ...one, expected: expected(one.at) }));
     """)
     assert len(found) > 10
     assert found[-1]["done"] and abs(found[-1]["playedMs"] - 1000) < 0.1
@@ -83,7 +85,8 @@ async def test_running_dry_fades_out_waits_and_goes_on_without_losing_a_sample(s
       await t.until(() => s.said.some((one) => one.done));
       await t.pause(100);
       const x = s.samples, dry = Math.round(s.heard('underrun').at * s.rate) - s.first + 128;
-      return { underruns: s.said.filter((one) => one.is === 'underrun').length, played: s.said.filter((one) => one.is === 'cursor').at(-1).playedMs,
+      return { underruns: s.said.filter((one) => one.is === 'underrun').length,
+        played: s.said.filter((one) => one.is === 'cursor').at(-1).playedMs,
         step: t.steepest(x), quiet: t.loudest(x, dry, dry + 64) };
     """)
     assert found["underruns"] == 1

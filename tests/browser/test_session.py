@@ -260,3 +260,16 @@ async def test_the_server_hanging_up_is_explained(stage: Stage) -> None:
     """)
     assert found["error"]["code"] == "call_ended" and "long time" in found["error"]["message"]
     assert found["sent"] is False
+
+
+async def test_a_busy_page_stalls_neither_microphone_nor_speech(stage: Stage) -> None:
+    script = await live(stage)
+    await script.pieces(10)
+    busy = asyncio.create_task(stage.run("const end = performance.now() + 2000; while (performance.now() < end);"))
+    await script.pieces(25)
+    await script.say(delta(1, "r1", tone(300)))
+    await script.say({"type": "response.output_audio.done", "response_id": "r1", "item_id": "item_r1", "server_event_seq": 2})
+    async with asyncio.timeout(20), script.arrived:
+        await script.arrived.wait_for(lambda: any(e["type"] == "playback.ack" and e["played_ms"] == 300 for e in script.received[0]))
+    assert not busy.done(), "sound came in, was played and acknowledged while the page's main thread did nothing else"
+    await busy

@@ -94,7 +94,7 @@ async def test_close_ends_threads_and_drops_what_waits() -> None:
     pool = WorkerPool("test", threads=3)
     await asyncio.gather(*(pool.run(key, lambda: None) for key in range(5)))
     await asyncio.to_thread(pool.close)
-    # The loop's own helper thread of to_thread may remain.
+    # The thread that to_thread used may remain.
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("test-")]
     assert threading.active_count() <= before + 1
     with pytest.raises(EngineError):

@@ -123,6 +123,39 @@ class _BrokenEngine(ScriptedEngine):
         return _Broken()
 
 
+class _ShutEngine(ScriptedEngine):
+    async def open_session(self, session_id: str, settings: SessionSettings) -> EngineSession:
+        raise ZeroDivisionError("a bug")
+
+
+async def test_a_bug_while_opening_is_an_internal_error_and_costs_no_line() -> None:
+    async with hub_of(_ShutEngine(max_sessions=1)) as hub:
+        for _ in range(2):
+            with pytest.raises(EngineError) as refused:
+                await hub.open_call(SessionSettings())
+            assert refused.value.code == "internal_error"
+        assert hub.admission.active == 0
+
+
+async def test_a_server_that_stops_while_a_call_opens_leaves_nothing() -> None:
+    opening, go = asyncio.Event(), asyncio.Event()
+
+    class Slow(ScriptedEngine):
+        async def open_session(self, session_id: str, settings: SessionSettings) -> EngineSession:
+            opening.set()
+            await go.wait()
+            return await super().open_session(session_id, settings)
+
+    async with hub_of(Slow()) as hub:
+        call = asyncio.create_task(hub.open_call(SessionSettings()))
+        await opening.wait()
+        await hub.close()
+        go.set()
+        with pytest.raises(ProtocolError) as refused:
+            await call
+        assert refused.value.code == "server_draining"
+
+
 async def test_a_bug_in_an_engine_ends_its_call_only_and_frees_the_line() -> None:
     async with hub_of(_BrokenEngine(max_sessions=1)) as hub:
         runner = await hub.open_call(SessionSettings())

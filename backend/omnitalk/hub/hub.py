@@ -24,6 +24,8 @@ __all__ = ["Hub", "HubConfig"]
 
 log = structlog.get_logger("omnitalk.hub")
 
+_DRAINING = "The server is shutting down; please call again later."
+
 _TOUCH_EVERY_S = 2.0
 """How often a waiting caller's ticket is renewed, and the estimate of its wait refreshed."""
 
@@ -57,6 +59,7 @@ class Hub:
         self.admission = Admission(AdmissionConfig(slots=self.slots, queue=self.config.queue), self._clock)
         self._calls: dict[str, tuple[CallRunner, Ticket]] = {}
         self._moved = asyncio.Event()
+        self._closing: str | None = None
         self.opened = 0
         self.ended: dict[str, int] = {}
         self.totals: dict[str, float] = {}
@@ -97,7 +100,8 @@ class Hub:
 
     async def close(self, reason: str = "server_shutdown") -> None:
         """Takes no new callers, sends the waiting away, ends every call and waits for the last one."""
-        self.admission.close("The server is shutting down; please call again later.")
+        self._closing = reason
+        self.admission.close(_DRAINING)
         self._announce()
         await asyncio.gather(*(runner.end(reason) for runner in self))
 
@@ -105,11 +109,21 @@ class Hub:
         call_id = f"call_{uuid.uuid4().hex}"
         capabilities = self.engine.capabilities
         settings = msgspec.structs.replace(settings, model=capabilities.model)
-        session = await self.engine.open_session(call_id, settings)
+        try:
+            session = await self.engine.open_session(call_id, settings)
+        except EngineError:
+            raise
+        except Exception:
+            log.exception("engine_failed_to_open", call=call_id)
+            raise EngineError("internal_error", "The model could not open the call.", kind="server_error") from None
         call = Call(call_id, session.settings, capabilities.wire, clock=self._clock, config=self.config.call)
         runner = CallRunner(call, session, on_end=self._ended, waits=self.waits)
         self._calls[call_id] = (runner, ticket)
         self.opened += 1
+        if self._closing is not None:
+            # The server began to stop while the model opened the session.
+            await runner.end(self._closing)
+            raise ProtocolError("server_draining", _DRAINING, retryable=True)
         log.info("call_opened", call=call_id, engine=capabilities.name, live=len(self._calls))
         return runner
 
@@ -128,7 +142,7 @@ class Hub:
                     async with asyncio.timeout(_TOUCH_EVERY_S):
                         await moved.wait()
         if ticket.state == "gone":
-            raise ProtocolError("server_draining", "The server is shutting down; please call again later.", retryable=True)
+            raise ProtocolError("server_draining", _DRAINING, retryable=True)
 
     def _ended(self, runner: CallRunner) -> None:
         _, ticket = self._calls.pop(runner.call.call_id)

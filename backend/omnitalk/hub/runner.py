@@ -127,6 +127,9 @@ class CallRunner:
         try:
             # The timer task returns when the call is closed, from whichever side; a pump that fails closes it.
             await pumps[2]
+        except Exception:
+            log.exception("timers_failed", call=self.call.call_id)
+            self._fail("internal_error", "The session failed inside the server.")
         finally:
             for pump in pumps:
                 pump.cancel()

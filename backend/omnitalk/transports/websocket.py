@@ -110,6 +110,7 @@ class _Socket:
         self._numbered = 0
         self._comes_back = True
         self._throttle = Throttle(SystemClock())
+        self._owed = 0
 
     # -- handshake ------------------------------------------------------------------------------------------------------------
 
@@ -263,11 +264,14 @@ class _Socket:
 
     async def _read(self) -> AnyClientEvent:
         """The client's next event. Raises ``ProtocolError`` for what is none, ``WebSocketDisconnect`` at the end."""
+        # Paid for before the next one is taken: whoever gives up waiting here has lost nothing.
+        await self._throttle.pay(self._owed)
+        self._owed = 0
         message: Mapping[str, Any] = await self._websocket.receive()
         if message["type"] == "websocket.disconnect":
             raise WebSocketDisconnect(message.get("code", 1005), message.get("reason"))
         text, data = message.get("text"), message.get("bytes") or b""
-        await self._throttle.pay(len(data if text is None else text))
+        self._owed = len(data if text is None else text)
         if text is not None:
             return json_codec.decode_client(text)
         if not self._binary:

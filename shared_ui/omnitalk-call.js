@@ -29,7 +29,9 @@ const ASK_AGAIN_MS = 1500;
  * Fires `call-started` (detail: `{session}`), `call-ended` (detail: `{reason, error}`) and `config` (detail: the server's config, each time it is read).
  */
 export class OmnitalkCall extends LitElement {
+  /** @override */
   static properties = {base: {type: String}, profile: {type: String}, config: {state: true}, choices: {state: true}, problem: {state: true}, showSound: {state: true}};
+  /** @override */
   static styles = [tokens, base, controls, layout];
 
   constructor() {
@@ -61,6 +63,7 @@ export class OmnitalkCall extends LitElement {
     return /** @type {CallState | null} */ (this.session?.state ?? null);
   }
 
+  /** @override */
   connectedCallback() {
     super.connectedCallback();
     this.#life += 1;
@@ -70,6 +73,7 @@ export class OmnitalkCall extends LitElement {
     void this.#readConfig();
   }
 
+  /** @override */
   disconnectedCallback() {
     super.disconnectedCallback();
     this.#life += 1;
@@ -236,6 +240,7 @@ export class OmnitalkCall extends LitElement {
     void (kind === "microphone" ? this.session?.setMicrophone(deviceId) : this.session?.setSpeaker(deviceId));
   }
 
+  /** @override */
   render() {
     const state = this.#state;
     const going = GOING.has(state?.phase ?? "idle");
@@ -315,7 +320,7 @@ export class OmnitalkCall extends LitElement {
         ${memory === null ? nothing : html`<span>${strings.context(memory)}</span>`}
         <button class="button quiet" aria-expanded=${this.showSound} @click=${() => { this.showSound = !this.showSound; }}>${icons.speaker}${strings.devices.title}</button>
         <button class="button quiet" @click=${() => this.#log?.toggle()}>${icons.list}${strings.log.open}</button>
-        <button class="button quiet" aria-label=${strings.shortcuts.open} @click=${() => void this.#help()}>${icons.keyboard}</button>
+        <button class="button quiet keys" aria-label=${strings.shortcuts.open} @click=${() => void this.#help()}>${icons.keyboard}</button>
       </div>`;
   }
 

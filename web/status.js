@@ -8,8 +8,10 @@ const EVERY_MS = 2000;
 
 /** What this server is: the engine, how ready it is, its limits. Reads the config again while it is looked at. */
 export class OmnitalkStatus extends LitElement {
+  /** @override */
   static properties = {config: {attribute: false}, active: {type: Boolean}, gone: {state: true}};
 
+  /** @override */
   static styles = [tokens, base, controls, css`
     :host { display: block; max-width: 860px; margin: 0 auto; padding: 28px 24px; color: var(--ink); font: 1rem/1.5 var(--font); }
     .cards { display: grid; gap: 16px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr)); align-items: start; }
@@ -34,13 +36,14 @@ export class OmnitalkStatus extends LitElement {
 
   #poll = 0;
 
-  /** @param {Map<string, unknown>} changed */
+  /** @override @param {Map<string, unknown>} changed */
   updated(changed) {
     if (!changed.has("active")) return;
     clearTimeout(this.#poll);
     if (this.active) void this.#read();
   }
 
+  /** @override */
   disconnectedCallback() {
     super.disconnectedCallback();
     clearTimeout(this.#poll);
@@ -58,6 +61,7 @@ export class OmnitalkStatus extends LitElement {
     if (this.active && this.isConnected) this.#poll = window.setTimeout(() => void this.#read(), EVERY_MS);
   }
 
+  /** @override */
   render() {
     const config = this.config;
     const ready = config?.ready;

@@ -56,12 +56,17 @@ export const layout = css`
     .during .stage { grid-row: 1; padding: 0; gap: 2px; }
     .during .side { grid-column: 1; grid-row: 2; }
     .during .controls { grid-row: 3; gap: 6px; }
-    .during omnitalk-orb { --size: 128px; }
+    .during .stage { display: grid; grid-template-columns: 104px minmax(0, 1fr); column-gap: 12px; text-align: left; align-items: center; }
+    .during omnitalk-orb { --size: 104px; }
+    .during .stage > .alert, .during .levels { grid-column: 1 / -1; }
+    .during .levels { width: 100%; grid-template-columns: auto minmax(0, 1fr) auto minmax(0, 1fr); }
     .over omnitalk-orb { --size: 150px; }
     .before omnitalk-orb { --size: 190px; }
     .during .word { font-size: 1.375rem; margin-top: 0; }
     .during .line { font-size: 0.9375rem; }
-    .during .levels { margin-top: 6px; gap: 4px 10px; }
+    .during .levels { margin-top: 2px; gap: 4px 10px; }
+    .bar { gap: 0; }
+    .bar .keys { display: none; }
     .big { width: min(100%, 340px); }
     .round { min-width: 56px; }
     .round .disc { width: 52px; height: 52px; }

@@ -40,7 +40,7 @@ export const controls = css`
   .segments { display: grid; grid-auto-flow: column; grid-auto-columns: 1fr; gap: 4px; padding: 4px; background: var(--well); border-radius: 12px; margin-top: 6px; }
   .segments label { position: relative; display: grid; place-items: center; min-height: 36px; padding: 0 10px; border-radius: 9px; font-size: 0.9375rem; font-weight: 550; cursor: pointer; text-align: center; }
   .segments input { position: absolute; inset: 0; opacity: 0; margin: 0; cursor: pointer; }
-  .segments label:has(:checked) { background: var(--panel); box-shadow: 0 1px 3px rgb(0 0 0 / 14%); color: var(--accent); }
+  .segments label:has(:checked) { background: light-dark(#fdfdfb, #2b3935); box-shadow: 0 1px 3px rgb(0 0 0 / 14%); color: var(--accent); }
   .segments label:has(:focus-visible) { outline: 3px solid var(--you); outline-offset: 1px; }
 
   .alert { display: grid; grid-template-columns: auto 1fr auto; gap: 4px 12px; align-items: center; padding: 12px 14px; border-radius: 12px; background: var(--bad-soft); border: 1px solid color-mix(in srgb, var(--bad) 30%, transparent); }

@@ -10,8 +10,10 @@ const HEARD = 0.03;
 
 /** The check before a call: a secure page, a microphone, a level. It frees the microphone when it stops or leaves the page. */
 export class PreCallCheck extends LitElement {
+  /** @override */
   static properties = {microphone: {type: String}, permission: {state: true}, testing: {state: true}, heard: {state: true}};
 
+  /** @override */
   static styles = [tokens, base, controls, css`
     ul { display: grid; gap: 12px; margin-bottom: 16px; }
     li { display: grid; grid-template-columns: 26px 1fr; gap: 2px 12px; align-items: center; }
@@ -37,6 +39,7 @@ export class PreCallCheck extends LitElement {
   /** @type {AudioContext | null} */ #context = null;
   #read = () => 0;
 
+  /** @override */
   async connectedCallback() {
     super.connectedCallback();
     try {
@@ -49,6 +52,7 @@ export class PreCallCheck extends LitElement {
     }
   }
 
+  /** @override */
   disconnectedCallback() {
     super.disconnectedCallback();
     this.stop();
@@ -80,7 +84,7 @@ export class PreCallCheck extends LitElement {
         analyser.getFloatTimeDomainData(samples);
         const peak = samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
         if (peak > HEARD) this.heard = true;
-        return Math.min(1, Math.sqrt(peak));
+        return Math.min(1, peak);
       };
       this.permission = "ok";
       this.dispatchEvent(new Event("microphone-allowed"));
@@ -98,6 +102,7 @@ export class PreCallCheck extends LitElement {
       <strong>${name}</strong><p>${line}</p>${more}</li>`;
   }
 
+  /** @override */
   render() {
     const s = strings.check;
     const secure = window.isSecureContext;

@@ -5,8 +5,10 @@ import {strings} from "./strings.js";
 
 /** Pickers of the microphone and the speaker. Fires `pick` with `{kind: "microphone" | "speaker", deviceId}`; follows what is plugged in. */
 export class DevicePickers extends LitElement {
+  /** @override */
   static properties = {microphone: {type: String}, speaker: {type: String}, devices: {state: true}};
 
+  /** @override */
   static styles = [tokens, base, controls, css`
     :host { display: grid; gap: 14px; }
   `];
@@ -21,12 +23,14 @@ export class DevicePickers extends LitElement {
 
   #refresh = () => void this.refresh();
 
+  /** @override */
   connectedCallback() {
     super.connectedCallback();
     navigator.mediaDevices?.addEventListener("devicechange", this.#refresh);
     this.#refresh();
   }
 
+  /** @override */
   disconnectedCallback() {
     super.disconnectedCallback();
     navigator.mediaDevices?.removeEventListener("devicechange", this.#refresh);
@@ -53,6 +57,7 @@ export class DevicePickers extends LitElement {
       </select></div>`;
   }
 
+  /** @override */
   render() {
     const s = strings.devices;
     const of = (/** @type {MediaDeviceKind} */ kind) => this.devices.filter((device) => device.kind === kind);

@@ -7,8 +7,10 @@ import {strings} from "./strings.js";
 
 /** A drawer with the call's last events, a filter and an export. @import { LogEntry } from '../types.js' */
 export class EventLogDrawer extends LitElement {
+  /** @override */
   static properties = {entries: {attribute: false}, startedAt: {attribute: false}, filter: {state: true}};
 
+  /** @override */
   static styles = [tokens, base, controls, css`
     dialog { position: fixed; inset: 0 0 0 auto; margin: 0; width: min(560px, 100vw); height: 100dvh; max-height: none; max-width: none; padding: 0; border: 0; border-left: 1px solid var(--line); background: var(--panel); color: var(--ink); box-shadow: var(--shadow); }
     dialog[open] { display: flex; flex-direction: column; }
@@ -67,6 +69,7 @@ export class EventLogDrawer extends LitElement {
     </details></li>`;
   }
 
+  /** @override */
   render() {
     const s = strings.log;
     const wanted = this.filter.trim().toLowerCase();

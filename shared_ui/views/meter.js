@@ -3,8 +3,10 @@ import {tokens, base} from "../styles/tokens.js";
 
 /** A level, 0 to 1, as a row that fills; `read` is asked every frame. Screen readers get a value four times a second at most. */
 export class LevelMeter extends LitElement {
+  /** @override */
   static properties = {label: {type: String}, tone: {type: String, reflect: true}};
 
+  /** @override */
   static styles = [tokens, base, css`
     :host { display: block; }
     .meter { height: 6px; border-radius: 3px; background: var(--line); overflow: hidden; }
@@ -24,11 +26,13 @@ export class LevelMeter extends LitElement {
   #shown = 0;
   #told = -1;
 
+  /** @override */
   connectedCallback() {
     super.connectedCallback();
     const draw = (/** @type {number} */ now) => {
       this.#frame = requestAnimationFrame(draw);
-      const level = Math.max(0, Math.min(1, this.read()));
+      // The root makes quiet speech visible: a level is linear, an ear is not.
+      const level = Math.sqrt(Math.max(0, Math.min(1, this.read())));
       this.#shown = level > this.#shown ? level : this.#shown * 0.86;
       const fill = /** @type {HTMLElement | null} */ (this.renderRoot.querySelector(".fill"));
       fill?.style.setProperty("transform", `scaleX(${this.#shown.toFixed(3)})`);
@@ -40,11 +44,13 @@ export class LevelMeter extends LitElement {
     this.#frame = requestAnimationFrame(draw);
   }
 
+  /** @override */
   disconnectedCallback() {
     super.disconnectedCallback();
     cancelAnimationFrame(this.#frame);
   }
 
+  /** @override */
   render() {
     return html`<div class="meter" role="meter" aria-label=${this.label} aria-valuemin="0" aria-valuemax="100" aria-valuenow="0"><div class="fill"></div></div>`;
   }

@@ -6,8 +6,10 @@ import {tokens, base} from "../styles/tokens.js";
  * It is decoration: the words beside it say the same, so it is hidden from assistive technology.
  */
 export class CallOrb extends LitElement {
+  /** @override */
   static properties = {mode: {type: String, reflect: true}, label: {type: String}};
 
+  /** @override */
   static styles = [tokens, base, css`
     :host { --size: 232px; display: grid; place-items: center; width: var(--size); height: var(--size); }
     .orb { position: relative; width: 100%; height: 100%; --you-level: 0; --model-level: 0; display: grid; place-items: center; }
@@ -51,20 +53,21 @@ export class CallOrb extends LitElement {
     this.label = "";
     /** @type {() => {mic: number, speaker: number}} */
     this.levels = () => ({mic: 0, speaker: 0});
-    this.#frame = 0;
-    this.#you = this.#model = 0;
   }
 
-  #frame; #you; #model;
+  #frame = 0;
+  #you = 0;
+  #model = 0;
 
+  /** @override */
   connectedCallback() {
     super.connectedCallback();
     const draw = () => {
       this.#frame = requestAnimationFrame(draw);
       const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
       const {mic, speaker} = still ? {mic: 0, speaker: 0} : this.levels();
-      this.#you += (mic - this.#you) * 0.3;
-      this.#model += (speaker - this.#model) * 0.3;
+      this.#you += (Math.sqrt(mic) - this.#you) * 0.3;
+      this.#model += (Math.sqrt(speaker) - this.#model) * 0.3;
       const orb = /** @type {HTMLElement | null} */ (this.renderRoot.querySelector(".orb"));
       orb?.style.setProperty("--you-level", this.#you.toFixed(3));
       orb?.style.setProperty("--model-level", this.#model.toFixed(3));
@@ -72,11 +75,13 @@ export class CallOrb extends LitElement {
     this.#frame = requestAnimationFrame(draw);
   }
 
+  /** @override */
   disconnectedCallback() {
     super.disconnectedCallback();
     cancelAnimationFrame(this.#frame);
   }
 
+  /** @override */
   render() {
     const held = this.mode === "held";
     return html`<div class="orb" aria-hidden="true">

@@ -18,6 +18,7 @@ export function shortcut(event) {
 
 /** The list of keys. */
 export class ShortcutsHelp extends LitElement {
+  /** @override */
   static styles = [tokens, base, controls, css`
     dialog { margin: auto; width: min(420px, calc(100vw - 32px)); padding: 20px; border: 1px solid var(--line); border-radius: 18px; background: var(--panel); color: var(--ink); box-shadow: var(--shadow); }
     dialog::backdrop { background: rgb(8 14 12 / 35%); }
@@ -40,6 +41,7 @@ export class ShortcutsHelp extends LitElement {
     else this.#dialog.showModal();
   }
 
+  /** @override */
   render() {
     const s = strings.shortcuts;
     return html`<dialog aria-labelledby="title">

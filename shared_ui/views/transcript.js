@@ -7,8 +7,10 @@ import {strings} from "./strings.js";
 
 /** What both sides said. What was cut off is struck through where the sound stopped. @import { TranscriptEntry } from '../types.js' */
 export class CallTranscript extends LitElement {
+  /** @override */
   static properties = {entries: {attribute: false}, canType: {type: Boolean}, live: {type: Boolean}, copied: {state: true}};
 
+  /** @override */
   static styles = [tokens, base, controls, css`
     :host { display: flex; flex-direction: column; min-height: 0; }
     header { display: flex; align-items: center; justify-content: space-between; gap: 8px; padding: 14px 10px 8px 20px; }
@@ -29,6 +31,8 @@ export class CallTranscript extends LitElement {
     form { display: grid; grid-template-columns: 1fr auto; gap: 8px; padding: 12px 14px; border-top: 1px solid var(--line); }
     form input { border-radius: 999px !important; padding-inline: 1em !important; }
     form .button { width: 42px; min-height: 42px; padding: 0; }
+    :host { container-type: inline-size; }
+    @container (max-width: 330px) { header { padding-inline: 16px 4px; } header .words { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); } .lines { padding-inline: 14px; } }
     @keyframes pulse { 50% { opacity: 0.1; } }
   `];
 
@@ -47,11 +51,13 @@ export class CallTranscript extends LitElement {
     /** @type {HTMLInputElement | null} */ (this.renderRoot.querySelector("input"))?.focus();
   }
 
+  /** @override */
   willUpdate() {
     const lines = this.renderRoot.querySelector?.(".lines");
     if (lines) this.#atEnd = lines.scrollHeight - lines.scrollTop - lines.clientHeight < 40;
   }
 
+  /** @override */
   updated() {
     const lines = this.renderRoot.querySelector(".lines");
     if (lines && this.#atEnd) lines.scrollTop = lines.scrollHeight;
@@ -95,6 +101,7 @@ export class CallTranscript extends LitElement {
     </div>`;
   }
 
+  /** @override */
   render() {
     const s = strings.transcript;
     const none = this.entries.length === 0;
@@ -102,8 +109,8 @@ export class CallTranscript extends LitElement {
       <header>
         <h2 id="title">${s.title}</h2>
         <div>
-          <button class="button quiet" ?disabled=${none} @click=${this.#copy}>${icons.copy}<span aria-live="polite">${this.copied || s.copy}</span></button>
-          <button class="button quiet" ?disabled=${none} @click=${() => save("conversation.txt", "text/plain", this.asText())}>${icons.save}${s.save}</button>
+          <button class="button quiet" ?disabled=${none} @click=${this.#copy}>${icons.copy}<span class="words" aria-live="polite">${this.copied || s.copy}</span></button>
+          <button class="button quiet" ?disabled=${none} @click=${() => save("conversation.txt", "text/plain", this.asText())}>${icons.save}<span class="words">${s.save}</span></button>
         </div>
       </header>
       <div class="lines" role="log" aria-labelledby="title" tabindex="0">

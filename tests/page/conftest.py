@@ -1,150 +1,126 @@
-"""The real page from the real server in a real Chromium. The call's socket is either the server's own or one that the test speaks through."""
+"""A real server with the scripted engine, and Chromium on its page."""
 
-import asyncio
-import json
-from collections.abc import AsyncIterator
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, async_playwright
-from websockets.asyncio.server import Server, ServerConnection, serve
-from websockets.exceptions import ConnectionClosed
-from websockets.typing import Subprotocol
+from playwright.async_api import Browser, Page, async_playwright, expect
 
-from tests.websocket.live import serving
-
-ROOT = Path(__file__).parents[2]
-CHROMIUM = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--use-fake-ui-for-media-stream",
-    "--use-fake-device-for-media-stream",
-)
+CHROMIUM = os.environ.get("OMNITALK_CHROMIUM") or shutil.which("chromium")
+FLAGS = ("--no-sandbox", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
 
 
-@dataclass
-class Line:
-    """The server's end of the page's socket: the test says what the server would say, and reads what the page sent."""
+@pytest.fixture(scope="package")
+def serve() -> Iterator[Callable[..., str]]:
+    """Starts a server with these further options and returns its address; every one is stopped at the end."""
+    running: dict[tuple[str, ...], tuple[str, subprocess.Popen[bytes]]] = {}
 
-    port: int = 0
-    received: list[dict[str, Any]] = field(default_factory=list)
-    answers: bool = True
-    _socket: ServerConnection | None = None
-    _seq: int = 0
-    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    def start(*options: str) -> str:
+        if options in running:
+            return running[options][0]
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        command = [
+            sys.executable,
+            "-m",
+            "omnitalk.cli",
+            "serve",
+            "--engine",
+            "scripted",
+            "--port",
+            str(port),
+            "--log-level",
+            "error",
+            *options,
+        ]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        address = f"http://127.0.0.1:{port}"
+        running[options] = (address, process)
+        wait_until_ready(address, process)
+        return address
 
-    @property
-    def url(self) -> str:
-        return f"ws://127.0.0.1:{self.port}/v1/realtime"
+    yield start
+    for _, process in running.values():
+        process.terminate()
+    for _, process in running.values():
+        process.wait(timeout=20)
 
-    async def handle(self, socket: ServerConnection) -> None:
-        """One socket: opens a call for it, unless the test wants to do so later; keeps the JSON events that come."""
-        self._socket = socket
+
+def wait_until_ready(address: str, process: subprocess.Popen[bytes]) -> None:
+    """Until ``/readyz`` says yes; fails when the server ends first."""
+    while process.poll() is None:
         try:
-            async for frame in socket:
-                if not isinstance(frame, str):
-                    continue  # microphone sound
-                event = json.loads(frame)
-                self.received.append(event)
-                if event["type"] == "session.update" and self.answers:
-                    await self.open()
-                self._changed.set()
-        except ConnectionClosed:
-            return  # the page hung up without a goodbye; tests that care look at what came before
-
-    async def open(self) -> None:
-        """Tells the page that its call has begun."""
-        await self.say("session.created", session_id="call_1", resume_token="token", session={"id": "call_1"})
-
-    async def say(self, kind: str, **fields: Any) -> None:
-        """One server event."""
-        assert self._socket is not None, "the page has not called yet"
-        self._seq += 1
-        await self._socket.send(json.dumps({"type": kind, "event_id": f"event_{self._seq}", "server_event_seq": self._seq, **fields}))
-
-    async def state(self, state: str) -> None:
-        await self.say("omnitalk.state", state=state)
-
-    async def got(self, kind: str) -> dict[str, Any]:
-        """The first event of this type from the page; waits for it."""
-        async with asyncio.timeout(10):
-            while True:
-                for event in self.received:
-                    if event["type"] == kind:
-                        return event
-                self._changed.clear()
-                await self._changed.wait()
-
-    async def hang_up(self, code: int = 1000, reason: str = "") -> None:
-        assert self._socket is not None
-        await self._socket.close(code, reason)
-
-    def cut(self) -> None:
-        """The network is gone, without a word."""
-        assert self._socket is not None
-        self._socket.transport.abort()
+            with urllib.request.urlopen(f"{address}/readyz", timeout=2) as answer:
+                if answer.status == 200:
+                    return
+        except urllib.error.HTTPError as loading:
+            loading.close()
+        except OSError:
+            process.poll()
+    raise AssertionError(f"the server ended with {process.returncode}")
 
 
 @dataclass
 class Visit:
-    """A page that is open, and what its console said."""
+    """One page, and what its console complained of."""
 
     page: Page
     complaints: list[str] = field(default_factory=list)
-
-    async def phase(self, phase: str) -> None:
-        await self.page.wait_for_function("wanted => document.querySelector('omnitalk-call')?.session?.state.phase === wanted", arg=phase)
+    foreign: list[str] = field(default_factory=list)
 
     async def call(self) -> None:
+        """Presses *Call* and waits until the call is live."""
         await self.page.get_by_role("button", name="Call", exact=True).click()
+        await expect(self.page.get_by_role("button", name="Hold")).to_be_enabled(timeout=15_000)
 
-
-def watch(page: Page) -> Visit:
-    """Collects errors and warnings of this page's console, and what it throws."""
-    visit = Visit(page)
-    page.on("console", lambda message: visit.complaints.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: visit.complaints.append(str(error)))
-    return visit
+    async def state(self) -> dict[str, Any]:
+        """The session's state."""
+        return dict(await self.page.evaluate("document.querySelector('omnitalk-call').session.state"))
 
 
 @pytest_asyncio.fixture
 async def browser() -> AsyncIterator[Browser]:
     """Chromium with a microphone that beeps."""
     async with async_playwright() as playwright:
-        chromium = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=list(CHROMIUM))
+        chromium = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         yield chromium
         await chromium.close()
 
 
-@pytest_asyncio.fixture
-async def line() -> AsyncIterator[Line]:
-    """A socket that the test speaks through."""
-    line = Line()
-    protocols = [Subprotocol("omnitalk.binary.v1")]
-    server: Server
-    async with serve(line.handle, "127.0.0.1", 0, subprotocols=protocols, close_timeout=0.5) as server:
-        line.port = next(iter(server.sockets)).getsockname()[1]
-        yield line
+Opener = Callable[..., AbstractAsyncContextManager[Visit]]
 
 
-@pytest_asyncio.fixture
-async def spoken_for(line: Line) -> AsyncIterator[str]:
-    """The address of a real server whose calls go to ``line``."""
-    async with serving(public_realtime_url=line.url) as live:
-        yield f"http://{live.host}/"
+@pytest.fixture
+def visit(browser: Browser) -> Opener:
+    """Opens an address in a context of its own."""
 
+    @asynccontextmanager
+    async def open_(address: str, **context: Any) -> AsyncIterator[Visit]:
+        made = await browser.new_context(permissions=["microphone"], **context)
+        page = await made.new_page()
+        seen = Visit(page)
+        page.on("console", lambda message: seen.complaints.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+        page.on(
+            "request",
+            lambda request: (
+                seen.foreign.append(request.url) if not request.url.startswith((address.rstrip("/"), "data:", "blob:")) else None
+            ),
+        )
+        await page.goto(address)
+        await page.get_by_role("button", name="Call", exact=True).wait_for()
+        yield seen
+        await made.close()
 
-@pytest_asyncio.fixture
-async def visit(browser: Browser, spoken_for: str) -> AsyncIterator[Visit]:
-    """The page on a desktop, its socket in the test's hands."""
-    context = await browser.new_context(viewport={"width": 1280, "height": 800}, permissions=["microphone"])
-    visit = watch(await context.new_page())
-    await visit.page.goto(spoken_for)
-    yield visit
-    await context.close()
+    return open_

@@ -4,8 +4,18 @@ import logging
 import sys
 
 import structlog
+from structlog.typing import EventDict
 
-__all__ = ["configure"]
+__all__ = ["configure", "withhold"]
+
+_PRIVATE = frozenset({"api_key", "audio", "delta", "instructions", "item", "resume_token", "text", "token", "transcript", "words"})
+
+
+def withhold(logger: object, method: str, line: EventDict) -> EventDict:
+    """A structlog processor: private fields keep their name and lose their value, whoever logs them."""
+    for name in _PRIVATE & line.keys():
+        line[name] = "[withheld]"
+    return line
 
 
 def configure(level: str = "info") -> None:
@@ -17,6 +27,7 @@ def configure(level: str = "info") -> None:
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
+            withhold,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,

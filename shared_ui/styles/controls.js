@@ -32,6 +32,8 @@ export const controls = css`
   }
   select option { background: Canvas; color: CanvasText; }
   textarea { resize: vertical; min-height: 92px; line-height: 1.45; }
+  input[type="file"] { width: 100%; font-size: 0.875rem; color: var(--muted); }
+  input[type="file"]::file-selector-button { font: inherit; font-weight: 550; color: var(--ink); min-height: 40px; margin-right: 12px; padding: 0 16px; border: 1px solid var(--edge); border-radius: 999px; background: var(--panel); cursor: pointer; }
   ::placeholder { color: var(--muted); opacity: 1; }
 
   .card { background: var(--panel); border: 1px solid var(--line); border-radius: var(--radius); padding: 20px; }

@@ -4,12 +4,12 @@ import {controls} from "../styles/controls.js";
 import {icons} from "./icons.js";
 import {strings} from "./strings.js";
 
-/** What a key asks for, or null: never while the person types, nor with a modifier, nor when a dialog is open. @param {KeyboardEvent} event */
+/** What a key asks for, or null: no letter while the person types, nor with a modifier, nor when a dialog is open. @param {KeyboardEvent} event */
 export function shortcut(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return null;
   const target = /** @type {HTMLElement | undefined} */ (event.composedPath()[0]);
   const typing = target?.matches?.("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]");
-  if (event.key === "Escape") return typing ? null : "interrupt";
+  if (event.key === "Escape") return "interrupt"; // writes nothing, so it works from the message field too
   if (typing) return null;
   // Space on a button presses the button.
   if (event.code === "Space") return target?.matches?.("button, a, summary, input, [role=tab]") ? null : "talk";

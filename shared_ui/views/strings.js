@@ -118,7 +118,7 @@ export const strings = {
       ["M", "Mute or unmute"], ["H", "Hold or resume"], ["Esc", "Interrupt the model"], ["Space", "Hold to talk, when you end your turns yourself"],
       ["T", "Type a message"], ["L", "Event log"], ["E", "End the call"], ["?", "This list"],
     ]),
-    note: "They rest while you type in a field.",
+    note: "Letters and Space rest while you type in a field.",
   },
 
   engine: {

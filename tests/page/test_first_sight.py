@@ -9,6 +9,8 @@ from playwright.async_api import expect
 from .conftest import Opener
 
 BUDGET_BYTES = 150_000
+OVER = """document.documentElement.scrollWidth - innerWidth
+    + document.querySelector('main').scrollWidth - document.querySelector('main').clientWidth"""
 TRANSFERRED = """[...performance.getEntriesByType('resource'), ...performance.getEntriesByType('navigation')]
     .reduce((sum, entry) => sum + entry.transferSize, 0)"""
 
@@ -32,10 +34,9 @@ async def test_a_call_works_under_a_path_prefix(serve: Callable[..., str], visit
 @pytest.mark.parametrize("width", [320, 360, 800, 1280])
 async def test_nothing_hangs_over_the_edge(serve: Callable[..., str], visit: Opener, width: int) -> None:
     async with visit(serve() + "/", viewport={"width": width, "height": 640}) as seen:
-        over = "document.documentElement.scrollWidth - innerWidth + document.querySelector('main').scrollWidth - document.querySelector('main').clientWidth"
-        assert await seen.page.evaluate(over) == 0
+        assert await seen.page.evaluate(OVER) == 0
         await seen.call()
-        assert await seen.page.evaluate(over) == 0
+        assert await seen.page.evaluate(OVER) == 0
         end = await seen.page.get_by_role("button", name="End", exact=True).bounding_box()
         assert end and end["y"] + end["height"] <= 640 and end["x"] + end["width"] <= width
 

@@ -13,7 +13,7 @@ SHOW = """async (state) => {
   const {problem} = await import('./shared_ui/core/problems.js');
   const call = document.querySelector('omnitalk-call');
   const error = state.code ? problem(state.code) : null;
-  const usual = {phase: 'live', activity: 'listening', queue: null, muted: false, held: false, audioBlocked: false, startedAt: Date.now(), 
+  const usual = {phase: 'live', activity: 'listening', queue: null, muted: false, held: false, audioBlocked: false, startedAt: Date.now(),
     endedAt: null, endReason: null, transport: {kind: 'websocket', state: 'open', attempt: 0, retryInMs: null},
     microphone: null, speaker: null, context: null, notice: null};
   call.session = Object.assign(new EventTarget(), {
@@ -25,7 +25,7 @@ SHOW = """async (state) => {
 CODES = (
     "insecure_context", "browser_too_old", "no_microphone", "microphone_denied", "microphone_busy", "microphone_lost", "microphone_failed",
     "speaker_failed", "audio_blocked",
-    "audio_failed", "engine_not_ready", "server_full", "server_draining", "server_unreachable", 
+    "audio_failed", "engine_not_ready", "server_full", "server_draining", "server_unreachable",
     "connection_lost",
     "connection_not_resumed", "call_taken_over", "call_ended", "refused", "events_missed",
 )  # fmt: skip

@@ -1,0 +1,58 @@
+"""A real call passes through every state that a server can put it in: axe finds nothing serious in any, none is wider than its window."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Literal
+
+import pytest
+from playwright.async_api import Page
+
+from . import scenes
+from .conftest import Opener
+from .line import listening
+from .test_accessibility import AXE, RUN
+
+SETTLED = """Promise.race([
+  Promise.all(document.getAnimations({subtree: true}).filter(a => a instanceof CSSTransition).map(a => a.finished)),
+  new Promise(done => setTimeout(done, 1000)),
+])"""
+EXCESS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+ROUND = """(() => {
+  const orb = document.querySelector('omnitalk-call').shadowRoot.querySelector('omnitalk-orb').getBoundingClientRect();
+  return Math.abs(orb.width - orb.height);
+})()"""
+
+
+async def faults(page: Page) -> list[str]:
+    """What is wrong with what is shown now."""
+    await page.evaluate(SETTLED)  # a fade that is under way would be measured as faint text
+    if not await page.evaluate("'axe' in window"):
+        await page.evaluate(await asyncio.to_thread(AXE.read_text))
+    violations: list[dict[str, Any]] = (await page.evaluate(RUN))["violations"]
+    found = [
+        f"{fault['id']}: {node['target']} {node['failureSummary']}"
+        for fault in violations
+        if fault["impact"] in ("serious", "critical")
+        for node in fault["nodes"]
+    ]
+    if (excess := await page.evaluate(EXCESS)) > 0:
+        found.append(f"{excess} px too wide")
+    if (off := await page.evaluate(ROUND)) > 1:
+        found.append(f"the orb is {off} px from round")
+    return found
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: npm ci")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(320, 568), (360, 740), (1280, 800)], ids=["smallest", "phone", "desktop"])
+async def test_every_state_of_a_real_call(
+    serve: Callable[..., str], visit: Opener, width: int, height: int, scheme: Literal["light", "dark"]
+) -> None:
+    async with listening() as line:
+        address = serve("--public-realtime-url", line.url) + "/"
+        async with visit(address, viewport={"width": width, "height": height}, color_scheme=scheme) as seen:
+            found = {state: await faults(seen.page) async for state in scenes.before(seen)}
+            found |= {state: await faults(seen.page) async for state in scenes.during(seen, line)}
+            assert {state: what for state, what in found.items() if what} == {}
+            assert len(found) == 20
+            assert seen.complaints == []

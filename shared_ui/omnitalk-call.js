@@ -254,9 +254,15 @@ export class OmnitalkCall extends LitElement {
       <omnitalk-shortcuts></omnitalk-shortcuts>`;
   }
 
+  get #server() {
+    const ready = this.config?.ready;
+    if (ready?.ready) return "ready";
+    return ready?.problem || this.problem === strings.configUnavailable ? "away" : "loading";
+  }
+
   /** @param {CallState | null} state @param {boolean} going */
   #stage(state, going) {
-    const shown = describe(state, this.#chosen, strings);
+    const shown = describe(state, this.#chosen, strings, this.#server);
     return html`
       <omnitalk-orb mode=${shown.mode} label=${shown.label} .levels=${() => this.session?.levels ?? {mic: 0, speaker: 0}}></omnitalk-orb>
       <div aria-live="polite"><h2 class="word">${shown.word}</h2><p class="line">${shown.line}</p></div>

@@ -5,6 +5,7 @@ import "./status.js";
 
 const call = /** @type {HTMLElement & {session: unknown}} */ (document.querySelector("omnitalk-call"));
 const status = /** @type {OmnitalkStatus} */ (document.querySelector("omnitalk-status"));
+const main = document.querySelector("main");
 const tabs = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[role=tab]")]);
 
 /** @param {HTMLElement} chosen @param {boolean} [focus] */
@@ -16,6 +17,7 @@ function show(chosen, focus = false) {
     const panel = document.getElementById(String(tab.getAttribute("aria-controls")));
     if (panel) panel.hidden = !on;
   }
+  if (main) main.scrollTop = 0; // both panels share it, and each begins at its top
   status.active = chosen.id === "tab-status";
   if (focus) chosen.focus();
 }

@@ -9,7 +9,8 @@ export const layout = css`
   .stage { display: flex; flex-direction: column; align-items: center; justify-content: center; text-align: center; gap: 8px; min-width: 0; padding: 8px; }
   .before .stage { justify-content: flex-start; padding-top: 5vh; }
   .during .stage { grid-column: 1; }
-  .controls { grid-column: 1; display: grid; justify-items: center; gap: 12px; min-width: 0; }
+  omnitalk-orb { flex: none; }
+  .controls { position: relative; grid-column: 1; display: grid; justify-items: center; gap: 12px; min-width: 0; }
   .side { display: grid; gap: 16px; align-content: start; min-width: 0; min-height: 0; }
   .during .side { grid-column: 2; grid-row: 1 / -1; align-content: stretch; grid-template-rows: minmax(0, 1fr); }
   .side .card.talk { padding: 0; overflow: hidden; display: flex; min-height: 0; }
@@ -47,7 +48,7 @@ export const layout = css`
   .round.send .disc { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
   .round:disabled { opacity: 0.45; }
   .push { font-size: 0.8125rem; color: var(--muted); }
-  .sound { width: min(100%, 460px); margin: 0; text-align: left; }
+  .sound { position: absolute; bottom: 100%; z-index: 2; width: min(100%, 460px); margin: 0 0 10px; text-align: left; box-shadow: var(--shadow); }
 
   @container (max-width: 800px) {
     .call, .call.during { grid-template-columns: minmax(0, 1fr); padding: 12px 14px 18px; gap: 14px; }

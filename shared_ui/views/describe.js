@@ -6,13 +6,17 @@
 
 /**
  * @param {CallState | null} state null before the first call @param {Choices} choices @param {Strings} s
+ * @param {"ready" | "loading" | "away"} [server] whether a call could begin now
  * @returns {{mode: string, word: string, line: string, label: string}}
  */
-export function describe(state, choices, s) {
+export function describe(state, choices, s, server = "ready") {
   const phase = state?.phase ?? "idle";
   const manual = choices.turnControl === "manual";
   const said = (/** @type {keyof Strings["state"]} */ key, mode = String(key)) => ({mode, word: s.state[key][0], line: s.state[key][1], label: ""});
-  if (!state || phase === "idle") return said("idle");
+  if (!state || phase === "idle") {
+    if (server === "loading") return said("loading", "connecting");
+    return server === "away" ? {mode: "ended", word: s.notConnected, line: "", label: ""} : said("idle");
+  }
   if (phase === "queued" && state.queue) {
     const {position, estimatedWaitMs} = state.queue;
     return {mode: "queued", word: s.queuePlace(position), line: `${s.queueWait(estimatedWaitMs)} ${s.state.queued[1]}`, label: String(position)};

@@ -22,6 +22,7 @@ export const strings = {
   /** What the model is doing: a word, and a line that says what the person may do. */
   state: {
     idle: ["Ready", "Press Call and speak."],
+    loading: ["Getting ready", "You can call as soon as the model is loaded."],
     checking: ["One moment", "Asking for your microphone."],
     connecting: ["Connecting", "Opening the call."],
     queued: ["In line", "The call starts by itself when it is your turn."],

@@ -23,6 +23,15 @@ ROUND = """(() => {
 })()"""
 
 
+OUTSIDE = """(() => {
+  const inside = document.querySelector('omnitalk-call').shadowRoot.querySelectorAll('.controls button');
+  return [...inside].filter(button => {
+    const {top, bottom, left, right} = button.getBoundingClientRect();
+    return bottom > innerHeight || top < 0 || right > innerWidth || left < 0;
+  }).map(button => button.innerText || button.ariaLabel);
+})()"""
+
+
 async def faults(page: Page) -> list[str]:
     """What is wrong with what is shown now."""
     await page.evaluate(SETTLED)  # a fade that is under way would be measured as faint text
@@ -39,6 +48,7 @@ async def faults(page: Page) -> list[str]:
         found.append(f"{excess} px too wide")
     if (off := await page.evaluate(ROUND)) > 1:
         found.append(f"the orb is {off} px from round")
+    found += [f"the button {name!r} is out of the window" for name in await page.evaluate(OUTSIDE)]
     return found
 
 

@@ -50,7 +50,11 @@ async def test_minicpm_asks_for_a_voice_and_streams_without_turns(serve: Callabl
         assert asked["extra_body"]["auto_response"] is True
         assert asked["ref_audio"].startswith("data:audio/wav;base64,")
         assert asked["turn_detection"] is None
+        await seen.page.wait_for_timeout(1_500)  # the person speaks this long, more than a unit; then the model hears a pause
+        await seen.page.keyboard.press("m")
         await expect(seen.page.get_by_role("heading", name="Speaking")).to_be_visible(timeout=15_000)
+        await seen.page.keyboard.press("Escape")
+        await expect(seen.page.get_by_role("log")).to_contain_text("interrupted")
         sent = await seen.page.evaluate(
             "document.querySelector('omnitalk-call').session.events.filter((e) => e.direction === 'out').map((e) => e.type)"
         )

@@ -321,11 +321,11 @@ export class OmnitalkCall extends LitElement {
       ${this.showSound ? html`<div class="card sound"><omnitalk-devices .microphone=${this.choices.microphone ?? ""} .speaker=${this.choices.speaker ?? ""} @pick=${this.#pick}></omnitalk-devices></div>` : nothing}
       ${callControls({state, manual, act: (what) => this.#act(what)})}
       ${manual ? html`<p class="push">${strings.controls.pushToTalk}</p>` : nothing}
-      <div class="bar">
+      <div class="bar ${memory === null ? "" : "full"}">
         <omnitalk-timer .since=${state.startedAt}></omnitalk-timer>
         ${memory === null ? nothing : html`<span>${strings.context(memory)}</span>`}
-        <button class="button quiet" aria-expanded=${this.showSound} @click=${() => { this.showSound = !this.showSound; }}>${icons.speaker}${strings.devices.title}</button>
-        <button class="button quiet" @click=${() => this.#log?.toggle()}>${icons.list}${strings.log.open}</button>
+        <button class="button quiet" aria-expanded=${this.showSound} @click=${() => { this.showSound = !this.showSound; }}>${icons.speaker}<span class="name">${strings.devices.title}</span></button>
+        <button class="button quiet" @click=${() => this.#log?.toggle()}>${icons.list}<span class="name">${strings.log.open}</span></button>
         <button class="button quiet keys" aria-label=${strings.shortcuts.open} @click=${() => void this.#help()}>${icons.keyboard}</button>
       </div>`;
   }

@@ -28,7 +28,7 @@ export const layout = css`
   .big:disabled { background: var(--well); color: var(--muted); box-shadow: none; opacity: 1; border: 1px solid var(--line); }
   .about { margin-top: 22px; max-width: 46ch; display: grid; gap: 4px; font-size: 0.9375rem; color: var(--muted); text-wrap: pretty; overflow-wrap: anywhere; }
   .about strong { color: var(--ink); font-weight: 600; }
-  progress { appearance: none; width: min(260px, 80%); height: 6px; margin: 6px auto 0; border: 0; border-radius: 3px; background: var(--line); overflow: hidden; }
+  progress { appearance: none; width: min(260px, 80%); height: 6px; margin: 6px auto 14px; border: 0; border-radius: 3px; background: var(--line); overflow: hidden; }
   progress::-webkit-progress-bar { background: var(--line); border-radius: 3px; }
   progress::-webkit-progress-value { background: var(--accent); border-radius: 3px; transition: width 300ms; }
   progress::-moz-progress-bar { background: var(--accent); }
@@ -68,8 +68,23 @@ export const layout = css`
     .during .levels { margin-top: 2px; gap: 4px 10px; }
     .bar { gap: 0; }
     .bar .keys { display: none; }
+    .bar.full .name { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
     .big { width: min(100%, 340px); }
     .round { min-width: 56px; }
     .round .disc { width: 52px; height: 52px; }
+  }
+  /* A small phone, or a phone whose keyboard is up: the words keep their room, what decorates them gives way. */
+  @media (max-height: 640px) {
+    @container (max-width: 800px) {
+      .call.during { gap: 8px; padding-top: 8px; }
+      .during .stage { grid-template-columns: 60px minmax(0, 1fr); }
+      .during omnitalk-orb { --size: 60px; }
+      .during .word { font-size: 1.125rem; }
+      .during .line { font-size: 0.875rem; line-height: 1.35; }
+      .during .alert { margin-top: 2px; padding: 8px 12px; }
+      .during .alert p { font-size: 0.875rem; }
+      .during .stage:has(.alert) .levels { display: none; }
+      .controls .disc { width: 46px; height: 46px; }
+    }
   }
 `;

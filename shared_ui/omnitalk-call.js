@@ -20,6 +20,7 @@ import "./views/transcript.js";
 /** @import { CallState, Choices, Config, Problem, Profile, ProfileData } from './types.js' */
 
 const GOING = new Set(["checking", "connecting", "queued", "live", "reconnecting"]);
+const TALKING = new Set(["live", "reconnecting"]);
 const ASK_AGAIN_MS = 1500;
 
 /**
@@ -265,9 +266,9 @@ export class OmnitalkCall extends LitElement {
     const shown = describe(state, this.#chosen, strings, this.#server);
     return html`
       <omnitalk-orb mode=${shown.mode} label=${shown.label} .levels=${() => this.session?.levels ?? {mic: 0, speaker: 0}}></omnitalk-orb>
-      <div aria-live="polite"><h2 class="word">${shown.word}</h2><p class="line">${shown.line}</p></div>
+      <div aria-live="polite"><h2 class="word">${shown.word}</h2><p class="line" ?hidden=${!shown.line}>${shown.line}</p></div>
       ${this.#alert(state)}
-      ${going && state ? html`<div class="levels">
+      ${going && state ? !TALKING.has(state.phase) ? nothing : html`<div class="levels">
           <span aria-hidden="true">${strings.meters.you}</span><omnitalk-meter label=${strings.meters.youLabel} .read=${() => this.session?.levels.mic ?? 0}></omnitalk-meter>
           <span aria-hidden="true">${strings.meters.model}</span><omnitalk-meter tone="model" label=${strings.meters.modelLabel} .read=${() => this.session?.levels.speaker ?? 0}></omnitalk-meter>
         </div>` : this.#ready(state)}`;
@@ -277,8 +278,9 @@ export class OmnitalkCall extends LitElement {
   #ready(state) {
     const {engine, ready} = this.config ?? {};
     const again = state !== null && state.phase !== "idle";
+    const label = !again ? strings.call : state.startedAt ? strings.callAgain : strings.retry;
     return html`
-      <button class="big" ?disabled=${!ready?.ready || !this.#data} @click=${this.call}>${icons.phone}${again ? strings.callAgain : strings.call}</button>
+      <button class="big" ?disabled=${!ready?.ready || !this.#data} @click=${this.call}>${icons.phone}${label}</button>
       <div class="about">
         ${ready && !ready.ready ? html`<p role="status">${ready.problem ?? strings.engine.loading(ready.stage ?? "")}</p>
           ${ready.problem ? nothing : html`<progress aria-label=${strings.engine.loading("")} .value=${ready.progress ?? 0} max="1"></progress>`}` : nothing}
@@ -299,14 +301,13 @@ export class OmnitalkCall extends LitElement {
       const label = /** @type {Record<string, string>} */ (strings.actions)[action];
       const act = () => {
         if (action === "unblock_audio") void this.session?.unblockAudio();
-        else if (action === "choose_microphone") this.showSound = true;
-        else void this.call();
+        else this.showSound = true;
         this.problem = null;
       };
-      const useful = label && (action === "unblock_audio" || action === "choose_microphone" ? GOING.has(this.#phase) : !GOING.has(this.#phase));
+      const useful = label && GOING.has(this.#phase); // outside a call the big button tries again
       return html`<div class="alert" role="alert" data-code=${typeof problem === "string" ? "" : problem.code}>${icons.warning}<p><strong>${title}</strong>${message}</p>${useful ? html`<button class="button" @click=${act}>${label}</button>` : nothing}</div>`;
     }
-    if (state?.audioBlocked) return html`<div class="alert warn" role="alert">${icons.speaker}<p></p><button class="button" @click=${() => void this.session?.unblockAudio()}>${strings.actions.unblock_audio}</button></div>`;
+    if (state?.audioBlocked) return html`<div class="alert warn" role="alert">${icons.speaker}<p>${strings.audioBlocked}</p><button class="button" @click=${() => void this.session?.unblockAudio()}>${strings.actions.unblock_audio}</button></div>`;
     if (state?.notice && GOING.has(state.phase)) return html`<div class="alert warn" role="status">${icons.warning}<p>${state.notice.message}</p></div>`;
     return nothing;
   }
@@ -314,8 +315,7 @@ export class OmnitalkCall extends LitElement {
   /** @param {CallState} state */
   #controls(state) {
     const manual = this.#chosen.turnControl === "manual";
-    const joining = state.phase !== "live" && state.phase !== "reconnecting";
-    if (joining) return html`<button class="button" @click=${() => this.#act("end")}>${icons.cross}${strings.cancel}</button>`;
+    if (!TALKING.has(state.phase)) return html`<button class="button" @click=${() => this.#act("end")}>${icons.cross}${strings.cancel}</button>`;
     const memory = state.context ? Math.round((100 * state.context.usedTokens) / Math.max(1, state.context.maxTokens)) : null;
     return html`
       ${this.showSound ? html`<div class="card sound"><omnitalk-devices .microphone=${this.choices.microphone ?? ""} .speaker=${this.choices.speaker ?? ""} @pick=${this.#pick}></omnitalk-devices></div>` : nothing}

@@ -22,7 +22,7 @@ export const layout = css`
   .line { color: var(--muted); max-width: 42ch; min-height: 1.5em; text-wrap: balance; }
   .alert { width: min(100%, 480px); text-align: left; margin-top: 12px; }
 
-  .big { min-height: 64px; min-width: 200px; padding: 0 40px; margin-top: 18px; border: 0; border-radius: 999px; background: var(--accent); color: var(--on-accent); font-size: 1.1875rem; font-weight: 650; display: inline-flex; align-items: center; justify-content: center; gap: 0.6em; box-shadow: 0 10px 30px color-mix(in srgb, var(--accent) 28%, transparent); transition: transform 140ms, box-shadow 140ms, background-color 140ms; }
+  .big { min-height: 64px; min-width: 200px; padding: 0 40px; margin-top: 18px; border: 0; border-radius: 999px; background: var(--accent); color: var(--on-accent); font-size: 1.1875rem; font-weight: 650; display: inline-flex; align-items: center; justify-content: center; gap: 0.6em; box-shadow: 0 10px 30px color-mix(in srgb, var(--accent) 28%, transparent); transition: transform 140ms, box-shadow 140ms; }
   .big:hover:not(:disabled) { transform: translateY(-1px); background: color-mix(in srgb, var(--accent) 90%, var(--ink)); }
   .big:active:not(:disabled) { transform: none; }
   .big:disabled { background: var(--well); color: var(--muted); box-shadow: none; opacity: 1; border: 1px solid var(--line); }

@@ -15,7 +15,6 @@ export const strings = {
   call: "Call",
   callAgain: "Call again",
   cancel: "Cancel",
-  end: "End call",
   retry: "Try again",
   changeSettings: "Change settings",
 
@@ -61,9 +60,9 @@ export const strings = {
   notConnected: "Not connected",
   configUnavailable: "The server does not answer. It may be starting, or gone; the page tries again by itself.",
   profileUnavailable: (/** @type {string} */ id) => `The server has no profile named ${id}.`,
-  problem: "Problem",
   /** The button beside a refusal, by the action that it asks for. */
-  actions: {retry: "Try again", allow_microphone: "Try again", choose_microphone: "Choose microphone", open_securely: "", unblock_audio: "Play sound", wait: "Try again", none: ""},
+  actions: {choose_microphone: "Choose microphone", unblock_audio: "Play sound"},
+  audioBlocked: "The browser holds the sound back.",
   context: (/** @type {number} */ percent) => `Memory ${percent} % full`,
 
   controls: {
@@ -102,10 +101,9 @@ export const strings = {
 
   transcript: {
     title: "Conversation", empty: "What you both say appears here.", you: "You", model: "Model",
-    cut: "interrupted", unheard: "not heard", typed: "typed", listening: "…",
+    cut: "interrupted",
     copy: "Copy", copied: "Copied", copyFailed: "Not copied", save: "Save",
     say: "Type a message", send: "Send",
-    notice: "Notice",
   },
 
   log: {
@@ -124,7 +122,6 @@ export const strings = {
 
   engine: {
     loading: (/** @type {string} */ stage) => (stage ? `Getting ready: ${stage}` : "Getting ready"),
-    ready: "Ready for calls", notReady: "Not ready", problem: "Problem",
   },
 };
 

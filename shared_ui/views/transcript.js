@@ -25,7 +25,8 @@ export class CallTranscript extends LitElement {
     .line.user { align-self: flex-end; }
     .line.user .who { color: var(--you); text-align: right; margin: 0 14px 4px 0; }
     .line.user .said { background: var(--you-soft); border-radius: 16px 4px 16px 16px; }
-    .line.open .said::after { content: ""; display: inline-block; width: 0.45em; height: 0.45em; margin-left: 0.35em; border-radius: 50%; background: currentColor; opacity: 0.5; animation: pulse 1.2s ease-in-out infinite; }
+    .line.open .said:not(:empty)::after { margin-left: 0.35em; }
+    .line.open .said::after { content: ""; display: inline-block; width: 0.45em; height: 0.45em; border-radius: 50%; background: currentColor; opacity: 0.5; animation: pulse 1.2s ease-in-out infinite; }
     s { color: var(--muted); text-decoration-thickness: 1px; }
     .cut { font-size: 0.75rem; color: var(--muted); margin: 4px 14px 0; }
     form { display: grid; grid-template-columns: 1fr auto; gap: 8px; padding: 12px 14px; border-top: 1px solid var(--line); }
@@ -96,7 +97,7 @@ export class CallTranscript extends LitElement {
     const unheard = entry.interrupted && entry.text.startsWith(heard) ? entry.text.slice(heard.length) : "";
     return html`<div class="line ${entry.role} ${entry.final ? "" : "open"}">
       <p class="who">${entry.role === "user" ? s.you : s.model}</p>
-      <p class="said">${heard}${unheard ? html`<s>${unheard}</s>` : nothing}${heard || unheard ? nothing : s.listening}</p>
+      <p class="said">${heard}${unheard ? html`<s>${unheard}</s>` : nothing}</p>
       ${entry.interrupted ? html`<p class="cut">${s.cut}</p>` : nothing}
     </div>`;
   }

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from websockets.asyncio.server import ServerConnection, serve
+from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
@@ -21,6 +21,7 @@ class Line:
     port: int = 0
     received: list[dict[str, Any]] = field(default_factory=list)
     answers: bool = True
+    _server: Server | None = None
     _socket: ServerConnection | None = None
     _seq: int = 0
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -73,6 +74,12 @@ class Line:
         assert self._socket is not None
         self._socket.transport.abort()
 
+    def close(self) -> None:
+        """Cuts the connection and takes no other."""
+        assert self._server is not None
+        self._server.close(close_connections=False)
+        self.cut()
+
 
 @asynccontextmanager
 async def listening() -> AsyncIterator[Line]:
@@ -80,5 +87,6 @@ async def listening() -> AsyncIterator[Line]:
     line = Line()
     protocols = [Subprotocol("omnitalk.binary.v1")]
     async with serve(line.handle, "127.0.0.1", 0, subprotocols=protocols, close_timeout=0.5) as server:
+        line._server = server
         line.port = next(iter(server.sockets)).getsockname()[1]
         yield line

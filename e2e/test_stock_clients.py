@@ -122,7 +122,11 @@ async def test_openai_text_turn(cascade_server: Server) -> None:
 async def test_openai_interruption_with_truncate(cascade_server: Server) -> None:
     async with openai_call(cascade_server) as connection:
         await connection.conversation.item.create(
-            item={"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Tell me a long story about a brave little ship. Use many sentences."}]}
+            item={
+                "type": "message",
+                "role": "user",
+                "content": [{"type": "input_text", "text": "Tell me a long story about a brave little ship. Use many sentences."}],
+            }
         )
         await connection.response.create()
         events = await read(connection, is_type("response.output_audio.delta"))

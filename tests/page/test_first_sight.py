@@ -65,3 +65,16 @@ async def test_the_status_tab_says_what_answers(serve: Callable[..., str], visit
         panel = seen.page.get_by_role("tabpanel", name="Status")
         await expect(panel).to_contain_text("Ready for calls")
         await expect(panel).to_contain_text("This is a test engine")
+
+
+async def test_every_module_is_asked_for_at_once(serve: Callable[..., str], visit: Opener) -> None:
+    """Imports are found one level at a time; the list in index.html saves those round trips, so it must be whole."""
+    async with visit(serve() + "/") as seen:
+        await seen.page.wait_for_load_state("networkidle")
+        named = set(
+            await seen.page.evaluate("[...document.querySelectorAll('link[rel=modulepreload], script[src]')].map((e) => e.href || e.src)")
+        )
+        loaded = await seen.page.evaluate(
+            "performance.getEntriesByType('resource').map((e) => e.name).filter((name) => name.endsWith('.js') && !name.includes('/profiles/'))"
+        )
+        assert named == set(loaded)

@@ -75,6 +75,7 @@ async def test_every_module_is_asked_for_at_once(serve: Callable[..., str], visi
             await seen.page.evaluate("[...document.querySelectorAll('link[rel=modulepreload], script[src]')].map((e) => e.href || e.src)")
         )
         loaded = await seen.page.evaluate(
-            "performance.getEntriesByType('resource').map((e) => e.name).filter((name) => name.endsWith('.js') && !name.includes('/profiles/'))"
+            "performance.getEntriesByType('resource').map((e) => e.name)"
+            ".filter((name) => name.endsWith('.js') && !name.includes('/profiles/'))"
         )
         assert named == set(loaded)

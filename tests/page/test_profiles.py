@@ -5,7 +5,7 @@ import wave
 from collections.abc import Callable
 from typing import Any
 
-from playwright.async_api import expect
+from playwright.async_api import FilePayload, expect
 
 from .conftest import Opener, Visit
 
@@ -20,7 +20,7 @@ LISTEN = """async ({reason, sounding}) => {
 }"""
 
 
-def voice() -> dict[str, Any]:
+def voice() -> FilePayload:
     """A silent WAV of three seconds, as a file that a person chooses."""
     file = io.BytesIO()
     with wave.open(file, "wb") as wav:

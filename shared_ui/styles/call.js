@@ -48,9 +48,10 @@ export const layout = css`
   .round.send .disc { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
   .round:disabled { opacity: 0.45; }
   .push { font-size: 0.8125rem; color: var(--muted); }
+  @media (pointer: coarse) { .push { display: none; } } /* no space bar there */
   .sound { position: absolute; bottom: 100%; z-index: 2; width: min(100%, 460px); margin: 0 0 10px; text-align: left; box-shadow: var(--shadow); }
 
-  @container (max-width: 800px) {
+  @container (max-width: 880px) {
     .call, .call.during { grid-template-columns: minmax(0, 1fr); padding: 12px 14px 18px; gap: 14px; }
     .before .stage { padding-top: 12px; }
     .call.during { grid-template-rows: auto minmax(120px, 1fr) auto; padding-bottom: max(12px, env(safe-area-inset-bottom)); gap: 10px; }
@@ -73,9 +74,14 @@ export const layout = css`
     .round { min-width: 56px; }
     .round .disc { width: 52px; height: 52px; }
   }
+  @container (max-width: 350px) {
+    .call-controls { gap: 0; justify-content: space-between; width: 100%; }
+    .round { min-width: 0; padding-inline: 0; font-size: 0.75rem; }
+    .round .disc { width: 48px; height: 48px; }
+  }
   /* A small phone, or a phone whose keyboard is up: the words keep their room, what decorates them gives way. */
   @media (max-height: 640px) {
-    @container (max-width: 800px) {
+    @container (max-width: 880px) {
       .call.during { gap: 8px; padding-top: 8px; }
       .during .stage { grid-template-columns: 60px minmax(0, 1fr); }
       .during omnitalk-orb { --size: 60px; }

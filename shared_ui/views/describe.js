@@ -21,7 +21,7 @@ export function describe(state, choices, s, server = "ready") {
     const {position, estimatedWaitMs} = state.queue;
     return {mode: "queued", word: s.queuePlace(position), line: `${s.queueWait(estimatedWaitMs)} ${s.state.queued[1]}`, label: String(position)};
   }
-  if (phase === "ended") return {mode: "ended", word: s.state.ended[0], line: endedBecause(state.endReason, s), label: ""};
+  if (phase === "ended") return {mode: "ended", word: s.state.ended[0], line: state.error ? "" : endedBecause(state.endReason, s), label: ""};
   if (phase === "failed") return {mode: "failed", word: state.startedAt ? s.state.ended[0] : s.notConnected, line: "", label: ""};
   if (phase !== "live") return said(phase);
   if (state.held) return said("held");

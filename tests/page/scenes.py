@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
+from playwright.async_api import expect
+
 from .conftest import Visit
 from .line import Line
 
@@ -73,7 +75,7 @@ async def during(visit: Visit, line: Line) -> AsyncIterator[str]:
     await shown("You are number 3 in line")
     yield "queued"
     await line.open()
-    await page.wait_for_function("document.querySelector('omnitalk-call').session.state.phase === 'live'")
+    await expect(page.get_by_role("button", name="Hold", exact=True)).to_be_enabled()
     await line.say("omnitalk.state", state="listening")
     await shown("Listening")
     yield "listening"

@@ -55,7 +55,7 @@ async def faults(page: Page) -> list[str]:
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: npm ci")
 @pytest.mark.parametrize(
     ("width", "height", "scheme"),
-    [(320, 568, "light"), (360, 740, "light"), (360, 740, "dark"), (1280, 800, "light"), (1280, 800, "dark")],
+    [(320, 568, "light"), (360, 740, "light"), (360, 740, "dark"), (820, 1100, "light"), (1280, 800, "light"), (1280, 800, "dark")],
 )
 async def test_every_state_of_a_real_call(
     serve: Callable[..., str], visit: Opener, width: int, height: int, scheme: Literal["light", "dark"]
@@ -68,3 +68,15 @@ async def test_every_state_of_a_real_call(
             assert {state: what for state, what in found.items() if what} == {}
             assert len(found) == 20
             assert seen.complaints == []
+
+
+@pytest.mark.parametrize("width", [320, 640, 820, 890, 1100, 1500])
+async def test_the_most_buttons_at_once_fit_beside_the_conversation(serve: Callable[..., str], visit: Opener, width: int) -> None:
+    async with visit(serve() + "/", viewport={"width": width, "height": 740}) as seen:
+        await seen.page.get_by_role("radio", name="You do").check()
+        await seen.call()
+        assert await seen.page.evaluate(OUTSIDE) == []
+        log = await seen.page.get_by_role("log").bounding_box()
+        end = await seen.page.get_by_role("button", name="End", exact=True).bounding_box()
+        assert log and end
+        assert end["x"] + end["width"] <= log["x"] or log["y"] + log["height"] <= end["y"], "the buttons lie on the conversation"

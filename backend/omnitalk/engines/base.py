@@ -138,6 +138,17 @@ class Engine(Protocol):
 
 
 __all__ = [
-    "Capabilities", "Command", "DismissInput", "Engine", "EngineError", "EngineEvent", "EngineFailed", "EngineSession",
-    "Health", "Interrupt", "NearEnd", "NearEndText", "PlaybackProgress",
+    "Capabilities",
+    "Command",
+    "DismissInput",
+    "Engine",
+    "EngineError",
+    "EngineEvent",
+    "EngineFailed",
+    "EngineSession",
+    "Health",
+    "Interrupt",
+    "NearEnd",
+    "NearEndText",
+    "PlaybackProgress",
 ]

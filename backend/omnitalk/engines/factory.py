@@ -94,9 +94,7 @@ def _cascade(settings: EngineSettings) -> Engine:
 
         return LocalLlm(found.llm, name=name, seats=seats)
 
-    return CascadeEngine(
-        files, llm, model=name, remote_llm=settings.llm_base_url is not None, max_sessions=settings.max_calls or 2
-    )
+    return CascadeEngine(files, llm, model=name, remote_llm=settings.llm_base_url is not None, max_sessions=settings.max_calls or 2)
 
 
 def _scripted(settings: EngineSettings) -> Engine:

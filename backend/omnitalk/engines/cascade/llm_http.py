@@ -49,9 +49,7 @@ class _Seat:
     def __init__(self, client: httpx.AsyncClient, url: str, model: str) -> None:
         self._client, self._url, self._model = client, url, model
 
-    async def stream(
-        self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None
-    ) -> AsyncGenerator[LlmChunk, None]:
+    async def stream(self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None) -> AsyncGenerator[LlmChunk, None]:
         """The answer as it is written; closing the generator closes the connection, which stops the work there."""
         body: dict[str, Any] = {
             "model": self._model,

@@ -44,9 +44,7 @@ class LocalLlm:
         try:
             self._server = await self._pool.run("load", self._load)
         except Exception as error:
-            raise EngineError(
-                "engine_error", f"The language model {self._path} cannot be loaded: {error}", kind="server_error"
-            ) from error
+            raise EngineError("engine_error", f"The language model {self._path} cannot be loaded: {error}", kind="server_error") from error
         seat = self.seat("warm-up")
         try:
             await seat.prefill(_WARM_UP)
@@ -78,9 +76,7 @@ class LocalLlm:
         if self._pool is None or self._server is None:
             raise EngineError("engine_error", "The language model is not loaded.", kind="server_error")
         if not self._free:
-            raise EngineError(
-                "resource_exhausted", f"All {self._seats} places are taken.", kind="rate_limit_error", retryable=True
-            )
+            raise EngineError("resource_exhausted", f"All {self._seats} places are taken.", kind="rate_limit_error", retryable=True)
         return _Seat(self._server, self._pool, key, self._free.pop(0), self._free)
 
     async def stop(self) -> None:
@@ -96,9 +92,7 @@ class _Seat:
         self._slot, self._free = slot, free
         self._open = True
 
-    async def stream(
-        self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None
-    ) -> AsyncGenerator[LlmChunk, None]:
+    async def stream(self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None) -> AsyncGenerator[LlmChunk, None]:
         """The answer as it is written; closing the generator stops the decoding at the next token."""
         loop = asyncio.get_running_loop()
         # Bounded by max_tokens, which the engine caps.

@@ -158,9 +158,7 @@ class Reply:
 
     async def _emit(self, piece: Piece) -> None:
         await self._outbox.room()
-        self.writer.audio(
-            encode(piece.samples, self._encoding), piece.samples.size * 1000.0 / self._rate, piece.words, piece.marks
-        )
+        self.writer.audio(encode(piece.samples, self._encoding), piece.samples.size * 1000.0 / self._rate, piece.words, piece.marks)
         self._mark("first_sound_ms")
 
     def _wire_usage(self) -> JsonObject | None:

@@ -10,7 +10,7 @@ Rules every engine keeps:
   the oldest sound and counts it.
 * A response is emitted whole and in order: created, item added/created, output_item.added, content_part.added, speak, deltas,
   audio.done, transcript.done, content_part.done, output_item.done, item.done, response.done, rate_limits.updated.
-* After ``Interrupt`` for a response no delta of it is emitted; exactly one ``response.done`` (cancelled) is, with the item cut to ``heard_ms``.
+* After ``Interrupt`` no delta of that response is emitted; exactly one ``response.done`` (cancelled) is, its item cut to ``heard_ms``.
 * ``events()`` ends after ``close``; nothing of the session stays alive then (no task, thread, slot).
 """
 

@@ -1,8 +1,6 @@
 """A real Chromium on the real page: opens it, calls, and reads what the page shows and what its loudspeaker played."""
 
 import base64
-import os
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,28 +10,14 @@ from typing import Any
 
 import numpy as np
 import soxr
+from omnitalk import bench
+from omnitalk.bench.chromium import FLAGS, executable
 from playwright.sync_api import Page, sync_playwright
 
 from .speech import Samples
 
 HERE = Path(__file__).parent
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--autoplay-policy=user-gesture-required",
-    "--use-fake-ui-for-media-stream",
-    "--use-fake-device-for-media-stream",
-]
-
-
-def chromium_path() -> str | None:
-    """The machine's Chromium, or None for the one that Playwright installed."""
-    return os.environ.get("OMNITALK_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+EAR = Path(bench.__file__).parent / "ear.js"
 
 
 @dataclass
@@ -129,15 +113,15 @@ def opened(url: str, *, microphone: Path | None = None, scripted_mouth: bool = F
     ``ear``: listen to the loudspeaker. The ear is a script of the test's own, which the page's security policy rightly refuses, so the
     policy is off with it; without it the page runs as it does for everybody.
     """
-    flags = list(FLAGS)
+    flags = [*FLAGS, "--autoplay-policy=user-gesture-required"]
     if microphone is not None:
         flags.append(f"--use-file-for-fake-audio-capture={microphone}%noloop")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=flags, ignore_default_args=["--mute-audio"])
+        browser = playwright.chromium.launch(executable_path=executable(), args=flags, ignore_default_args=["--mute-audio"])
         try:
             page = browser.new_context(permissions=["microphone"], bypass_csp=ear, **context).new_page()
             if ear:
-                page.add_init_script(path=HERE / "ear.js")
+                page.add_init_script(path=EAR)
             if scripted_mouth:
                 page.add_init_script(path=HERE / "mouth.js")
             caller = Caller(page)

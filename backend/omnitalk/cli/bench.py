@@ -17,3 +17,14 @@ def cascade(
     from omnitalk.bench.cascade import main
 
     main(turns=turns, output=output)
+
+
+@app.command()
+def cut(
+    rounds: Annotated[int, typer.Option(min=2, help="Cuts to measure.")] = 20,
+    output: Annotated[Path | None, typer.Option(help="Also write the table (Markdown) to this file.")] = None,
+) -> None:
+    """From the server's decision to cut a reply to silence in what a real page plays (needs the dev extra and Chromium)."""
+    from omnitalk.bench.cut import main
+
+    main(rounds=rounds, output=output)

@@ -1,0 +1,103 @@
+"""How fast a cut is: from the server's decision to silence in what a real browser's page plays.
+
+The real server with the scripted engine (replies are tones), the real page in Chromium, and an ear between the page's audio graph and its
+destination. A round: ask for a long reply, let it sound, decide to cut inside the server, and look for the last audible sample.
+"""
+
+import asyncio
+import base64
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .chromium import FLAGS, executable
+from .machine import Watch, describe
+
+__all__ = ["last_sound_ms", "main", "measure"]
+
+_AUDIBLE = 1e-3
+_EAR = Path(__file__).parent / "ear.js"
+
+
+def last_sound_ms(record: dict[str, Any], after_ms: float, window_ms: float = 700.0) -> float:
+    """Epoch ms of the last audible sample in the window after ``after_ms``, in one record of the ear; ``after_ms`` if there is none.
+
+    A block's arrival on the page's main thread is late by at least its transport and at most by a busy thread; the least late block of
+    the record says when frame 0 was rendered.
+    """
+    samples = np.frombuffer(base64.b64decode(record["pcm"]), "<i2").astype(np.float32) / 32768
+    rate, first = record["rate"], record["firstFrame"]
+    frame_zero_ms = min(arrived - 1000.0 * frame / rate for frame, arrived in record["wallMs"])
+    start = int((after_ms - frame_zero_ms) * rate / 1000.0) - first
+    loud = np.flatnonzero(np.abs(samples[max(0, start) : start + int(window_ms * rate / 1000.0)]) > _AUDIBLE)
+    return after_ms if not len(loud) else frame_zero_ms + 1000.0 * (first + max(0, start) + int(loud[-1]) + 1) / rate
+
+
+async def measure(rounds: int) -> list[float]:
+    """Milliseconds from decision to silence, one a round. Needs the dev extra (Playwright) and a Chromium."""
+    from playwright.async_api import async_playwright
+
+    from omnitalk.api.app import create_app
+    from omnitalk.engines.factory import make_engine
+    from omnitalk.protocol.client import BargeIn
+    from omnitalk.server import listen, make_server
+    from omnitalk.settings import ServeSettings
+
+    settings = ServeSettings(engine="scripted", scripted_mode="turn", port=0)
+    app = create_app(settings, make_engine(settings))
+    server = make_server(settings, app)
+    listener = listen("127.0.0.1", 0)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    hub = app.state.omnitalk.hub
+    delays: list[float] = []
+    try:
+        async with async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=executable(), args=list(FLAGS), ignore_default_args=["--mute-audio"])
+            # The ear is a script of ours that the page's own policy would refuse.
+            page = await (await browser.new_context(permissions=["microphone"], bypass_csp=True)).new_page()
+            await page.add_init_script(path=_EAR)
+            await page.goto(f"http://127.0.0.1:{listener.getsockname()[1]}")
+            await page.get_by_role("button", name="Call", exact=True).click()
+            await page.wait_for_function("document.querySelector('omnitalk-call').session?.state.phase === 'live'")
+            (runner,) = hub
+            # Chromium's fake microphone beeps once a second, which would duck what we listen for.
+            await page.evaluate("document.querySelector('omnitalk-call').session.setMuted(true)")
+            await asyncio.sleep(1.0)
+            for number in range(rounds):
+                await page.evaluate("document.querySelector('omnitalk-call').session.sendText('something long, please')")
+                await page.wait_for_function("document.querySelector('omnitalk-call').session.state.activity === 'speaking'")
+                # Not always at the same place of a render quantum or of the page's work.
+                await asyncio.sleep(0.9 + 0.037 * (number % 7))
+                decided_ms = time.time() * 1000.0
+                runner.receive(runner.call.attachment, BargeIn())
+                await asyncio.sleep(1.0)
+                records = await page.evaluate("window.ear.read()")
+                record = max(records, key=lambda each: len(each["pcm"]))
+                delays.append(last_sound_ms(record, decided_ms) - decided_ms)
+            await browser.close()
+    finally:
+        server.should_exit = True
+        await serving
+        listener.close()
+    return delays
+
+
+def main(*, rounds: int, output: Path | None) -> None:
+    """Measures and prints a table."""
+    watch = Watch()
+    delays = sorted(asyncio.run(measure(rounds)))
+    usage = watch.usage()
+    p95 = delays[min(len(delays) - 1, round(0.95 * (len(delays) - 1)))]
+    busy = usage.other_cores
+    table = (
+        f"Machine: {describe()}. {rounds} cuts over WebSocket on loopback; everything else, browser included, used {busy:.2f} cores.\n\n"
+        "| What | median | p95 | worst |\n|---|---:|---:|---:|\n"
+        "| **server's decision → silence at the page's output** "
+        f"| {statistics.median(delays):.0f} ms | {p95:.0f} ms | {delays[-1]:.0f} ms |\n"
+    )
+    print(table)
+    if output is not None:
+        output.write_text(table)

@@ -28,3 +28,14 @@ def cut(
     from omnitalk.bench.cut import main
 
     main(rounds=rounds, output=output)
+
+
+@app.command()
+def page(
+    loads: Annotated[int, typer.Option(min=2, help="Loads to measure.")] = 10,
+    output: Annotated[Path | None, typer.Option(help="Also write the table (Markdown) to this file.")] = None,
+) -> None:
+    """What the page costs before a call: bytes, requests, time until Call can be pressed (needs the dev extra and Chromium)."""
+    from omnitalk.bench.page import main
+
+    main(loads=loads, output=output)

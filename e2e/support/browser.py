@@ -127,5 +127,7 @@ def opened(url: str, *, microphone: Path | None = None, scripted_mouth: bool = F
             caller = Caller(page)
             page.goto(url)
             yield caller
+            # A killed browser says no goodbye, and its line would be kept for it.
+            page.goto("about:blank")
         finally:
             browser.close()

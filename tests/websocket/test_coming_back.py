@@ -168,3 +168,17 @@ async def test_a_client_that_closes_properly_without_a_word_has_hung_up() -> Non
         async with talking(live.ws()) as talker:
             await talker.open()
         await eventually(lambda: live.hub.ended == {"client_close": 1})
+
+
+@pytest.mark.parametrize(("code", "calls_left"), [(1000, 0), (1001, 0), (None, 1)], ids=["goodbye", "page closed", "vanished"])
+async def test_only_a_client_that_may_return_keeps_its_line(code: int | None, calls_left: int) -> None:
+    async with serving(ScriptedEngine()) as live:
+        async with talking(live.ws()) as talker:
+            await talker.open()
+            [runner] = live.hub
+            if code is None:
+                await talker.vanish()
+            else:
+                await talker.socket.close(code)
+            await eventually(lambda: not runner.call.lease.attached or runner.call.closed is not None)
+        await eventually(lambda: len(live.hub) == calls_left)

@@ -236,8 +236,8 @@ class _Socket:
         elif isinstance(wrote, _SlowReader):
             log.info("slow_reader", call=runner.call.call_id)
             self.abort()
-        # A client that says goodbye (1000) means it; any other loss may be the network's doing.
-        hung_up = isinstance(read, WebSocketDisconnect) and read.code == OK
+        # A client that says goodbye (1000), or whose page goes away (1001: a tab closed), means it; any other loss may be the network's.
+        hung_up = isinstance(read, WebSocketDisconnect) and read.code in (OK, GOING_AWAY)
         if attachment.ended == "detached" and (hung_up or not self._comes_back):
             await runner.end("client_close" if hung_up else "client_gone")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest_asyncio
+from omnitalk.bench.chromium import executable
 from playwright.async_api import Page, async_playwright
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.datastructures import Headers
@@ -92,7 +93,7 @@ async def stage() -> AsyncIterator[Stage]:
         serve(answer, "127.0.0.1", 0, process_request=_file, subprotocols=protocols, close_timeout=1, max_queue=4) as server,
         async_playwright() as playwright,
     ):
-        browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=list(CHROMIUM))
+        browser = await playwright.chromium.launch(executable_path=executable(), args=list(CHROMIUM))
         page = await browser.new_page()
         holder.append(Stage(page, server))
         await page.goto(holder[0].origin)

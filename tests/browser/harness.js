@@ -80,3 +80,40 @@ export function call(more = {}) {
   globalThis.session = session;
   return session;
 }
+
+/** Microphones of our own: each device is a tone, `open(id)` counts. Unplugging ends its track, as the browser does. */
+export function microphones(tones, { delayMs = 120 } = {}) {
+  const context = new AudioContext({ sampleRate: 48_000 });
+  const events = new EventTarget();
+  const plugged = new Map(Object.entries(tones));
+  const live = new Map();
+  const devices = {
+    addEventListener: (...args) => events.addEventListener(...args),
+    removeEventListener: (...args) => events.removeEventListener(...args),
+    enumerateDevices: async () => [...plugged.keys()].map((deviceId) => ({ kind: 'audioinput', deviceId, label: deviceId, groupId: '' })),
+    async getUserMedia({ audio }) {
+      await context.resume();
+      await pause(delayMs); // real devices take their time
+      const wanted = audio.deviceId?.exact ?? audio.deviceId;
+      const id = wanted && wanted !== 'default' ? wanted : plugged.keys().next().value;
+      if (!plugged.has(id)) throw new DOMException('no such device', 'NotFoundError');
+      const out = new MediaStreamAudioDestinationNode(context);
+      const source = new OscillatorNode(context, { frequency: plugged.get(id) });
+      source.connect(out);
+      source.start();
+      const [track] = out.stream.getAudioTracks();
+      track.getSettings = () => ({ deviceId: id });
+      live.set(id, track);
+      return out.stream;
+    },
+  };
+  return {
+    devices,
+    unplug(id) {
+      plugged.delete(id);
+      live.get(id).stop();
+      live.get(id).dispatchEvent(new Event('ended'));
+      events.dispatchEvent(new Event('devicechange'));
+    },
+  };
+}

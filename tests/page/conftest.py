@@ -1,7 +1,5 @@
 """A real server with the scripted engine, and Chromium on its page."""
 
-import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -14,9 +12,10 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from omnitalk.bench.chromium import executable
 from playwright.async_api import Browser, Page, async_playwright, expect
 
-CHROMIUM = os.environ.get("OMNITALK_CHROMIUM") or shutil.which("chromium")
+CHROMIUM = executable()
 FLAGS = ("--no-sandbox", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
 
 

@@ -86,6 +86,16 @@ export interface TransportState {
   retryInMs: number | null;
 }
 
+export type PictureKind = 'camera' | 'screen';
+
+/** How a profile wants its pictures. `max_side`: pixels, 0 = as captured. `quality`: JPEG, 0 to 1. */
+export interface CameraSettings {
+  enabled: boolean;
+  fps: number;
+  max_side: number;
+  quality: number;
+}
+
 export interface CallState {
   readonly phase: Phase;
   readonly activity: Activity;
@@ -99,6 +109,8 @@ export interface CallState {
   readonly transport: TransportState;
   readonly microphone: null | { deviceId: string; label: string };
   readonly speaker: null | { deviceId: string };
+  /** What the model is shown. `sentAt`: `Date.now()` of the last picture, `bytes` its size. */
+  readonly pictures: null | { kind: PictureKind; deviceId: string; label: string; facing: string; sentAt: number | null; bytes: number };
   readonly context: null | { usedTokens: number; maxTokens: number; secondsLeft: number | null };
   readonly notice: null | { level: 'info' | 'warning' | 'error'; code: string; message: string };
   readonly error: Problem | null;
@@ -131,6 +143,9 @@ export interface CallStats {
   latenessP95Ms: number;
   outputLatencyMs: number;
   micPiecesSent: number;
+  picturesSent: number;
+  picturesSkipped: number;
+  picturesReplaced: number;
   micPiecesDropped: number;
   micBacklogPieces: number;
   reconnects: number;

@@ -51,6 +51,11 @@ export class Link extends EventTarget {
     throw new Error('Sound goes from the capture worklet to the link worker; the page has none to send.');
   }
 
+  /** From now on `picture` events ask for one near the end of each unit; null: no more. @param {number | null} unitMs */
+  wantPictures(unitMs) {
+    this.worker.postMessage({ do: 'pictures', unitMs });
+  }
+
   /** @param {ArrayBuffer[]} pictures */
   sendFrames(pictures) {
     this.worker.postMessage({ do: 'frames', pictures }, pictures);

@@ -10,6 +10,9 @@ const KNOWN = {
   microphone_lost: ['The microphone was disconnected', 'The call goes on, but you are not heard. Choose another microphone.', 'choose_microphone'],
   microphone_failed: ['The microphone did not start', 'Try again, or choose another microphone.', 'choose_microphone'],
   speaker_failed: ['The speaker could not be changed', 'Sound goes on through the one before. Some browsers use the system’s speaker only.', 'none'],
+  no_camera: ['No camera found', 'Plug one in or switch it on. The call goes on without pictures.', 'none'],
+  camera_denied: ['The camera is blocked', 'Allow the camera for this page in the address bar. The call goes on without pictures.', 'none'],
+  camera_failed: ['The camera did not start', 'Another program may hold it. The call goes on without pictures.', 'none'],
   audio_blocked: ['The browser holds the sound back', 'Press the button to let this page play sound.', 'unblock_audio'],
   audio_failed: ['The sound did not start', 'The browser could not start its audio. Reload the page, then try again.', 'retry'],
   engine_not_ready: ['The model is not ready yet', 'It is still being prepared. Try again in a moment.', 'wait'],
@@ -82,4 +85,12 @@ export function microphoneProblem(error) {
   if (name === 'NotFoundError' || name === 'OverconstrainedError') return problem('no_microphone', { detail });
   if (name === 'NotReadableError' || name === 'AbortError') return problem('microphone_busy', { detail });
   return problem('microphone_failed', { detail });
+}
+
+/** @param {unknown} error of `getUserMedia` or `getDisplayMedia` @param {string} kind @returns {Problem} */
+export function pictureProblem(error, kind) {
+  const name = error instanceof Error || error instanceof DOMException ? error.name : '';
+  const detail = `${kind}: ${String(error)}`;
+  if (name === 'NotFoundError' || name === 'OverconstrainedError') return problem('no_camera', { detail });
+  return problem(name === 'NotAllowedError' || name === 'SecurityError' ? 'camera_denied' : 'camera_failed', { detail });
 }

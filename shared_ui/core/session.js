@@ -1,12 +1,13 @@
 /**
  * One call: microphone, speaker, connection, and a state that a view can show. The README beside this file is the reference.
- * @import { CallState, CallStats, Choices, Config, Problem, Profile, SessionForProfile, TransportStatus, WireEvent } from '../types.js'
+ * @import { CallState, CallStats, Choices, Config, PictureKind, Problem, Profile, SessionForProfile, TransportStatus, WireEvent } from '../types.js'
  */
 import { ActivityTracker } from './activity.js';
 import { AudioGraph, openMicrophone } from './audio-graph.js';
 import { EventLog } from './event-log.js';
 import { Link, socketUrl } from './link.js';
-import { closeProblem, microphoneProblem, notReady, problem } from './problems.js';
+import { closeProblem, microphoneProblem, notReady, pictureProblem, problem } from './problems.js';
+import { PictureSource } from './camera.js';
 import { SUBPROTOCOL } from './frames.js';
 import { Transcript } from './transcript.js';
 
@@ -14,7 +15,7 @@ import { Transcript } from './transcript.js';
 const IDLE = Object.freeze({
   phase: 'idle', activity: 'listening', queue: null, muted: false, held: false, audioBlocked: false, startedAt: null, endedAt: null, endReason: null,
   transport: Object.freeze({ kind: 'websocket', state: 'idle', attempt: 0, retryInMs: null }),
-  microphone: null, speaker: null, context: null, notice: null, error: null,
+  microphone: null, speaker: null, pictures: null, context: null, notice: null, error: null,
 });
 const OVER = new Set(['ended', 'failed']);
 const TALKING = new Set(['live', 'reconnecting']);
@@ -33,6 +34,8 @@ export class CallSession extends EventTarget {
   /** Responses that may still sound: begun, and neither heard to the end nor flushed. @type {Set<string>} */
   #sounding = new Set();
   #swaps = 0;
+  /** @type {PictureSource | null} */
+  #source = null;
 
   /**
    * @param {{config: Config, profile: Profile, choices?: Choices, refreshConfig?: () => Promise<Config>, baseUrl?: string,
@@ -48,6 +51,11 @@ export class CallSession extends EventTarget {
 
   get state() {
     return this.#state;
+  }
+
+  /** What the camera or the shared screen shows, for a preview; null when nothing is shown. */
+  get pictureStream() {
+    return this.#source?.stream ?? null;
   }
 
   get transcript() {
@@ -160,6 +168,7 @@ export class CallSession extends EventTarget {
       const { event, bytes } = /** @type {CustomEvent} */ (message).detail;
       this.#serverEvent(event, bytes);
     });
+    link.addEventListener('picture', () => void this.#takePicture());
     link.addEventListener('status', (message) => this.#status(/** @type {CustomEvent} */ (message).detail));
     return new Promise((resolve) => {
       const settle = () => {
@@ -197,11 +206,13 @@ export class CallSession extends EventTarget {
     } else link?.end();
     const audio = this.#audio;
     this.#audio = null;
+    this.#source?.close();
+    this.#source = null;
     audio?.close().catch((failure) => this.#note('local', { type: 'audio_close_failed', message: String(failure) }));
     this.#sounding.clear();
     const transport = { ...this.#state.transport, state: /** @type {const} */ ('closed'), retryInMs: null };
     if (error) this.#note('local', { type: 'problem', ...error });
-    this.#set({ phase, endReason, error, endedAt: Date.now(), queue: null, audioBlocked: false, transport, activity: 'listening' });
+    this.#set({ phase, endReason, error, endedAt: Date.now(), queue: null, pictures: null, audioBlocked: false, transport, activity: 'listening' });
     if (error) this.dispatchEvent(new CustomEvent('error', { detail: error }));
   }
 
@@ -423,6 +434,50 @@ export class CallSession extends EventTarget {
   /** @param {Record<string, unknown>} patch */
   updateSession(patch) {
     return this.send({ type: 'session.update', session: patch });
+  }
+
+  // -- pictures ---------------------------------------------------------------------------------------------------------------
+
+  /** Shows the model a camera or the screen, or nothing. Resolves `false` with an `error` event when it could not. @param {PictureKind | 'off'} kind @param {{deviceId?: string, facing?: 'user' | 'environment'}} [wish] */
+  async setPictures(kind, wish = {}) {
+    if (kind === 'off') return this.#hide();
+    const settings = this.profile.data.camera;
+    if (!TALKING.has(this.#state.phase) || !settings?.enabled) return false;
+    const source = this.#source ?? new PictureSource(this.devices, settings);
+    try {
+      const track = await source.open(kind, wish);
+      if (!TALKING.has(this.#state.phase)) {
+        source.close();
+        return false;
+      }
+      if (this.#source !== source) source.addEventListener('ended', () => this.#hide());
+      this.#source = source;
+      const { deviceId = '', facingMode = '' } = track.getSettings();
+      this.#set({ pictures: { kind, deviceId, label: track.label, facing: facingMode, sentAt: null, bytes: 0 } });
+      this.#link?.wantPictures(this.profile.data.unit_ms ?? Math.round(1000 / (settings.fps || 1)));
+      return true;
+    } catch (error) {
+      if (/** @type {DOMException} */ (error).name === 'NotAllowedError' && kind === 'screen') return false; // the person closed the picker
+      this.#complain(pictureProblem(error, kind));
+      return false;
+    }
+  }
+
+  #hide() {
+    this.#link?.wantPictures(null);
+    this.#source?.close();
+    this.#source = null;
+    if (this.#state.pictures) this.#set({ pictures: null });
+    return true;
+  }
+
+  async #takePicture() {
+    const blob = await this.#source?.grab();
+    if (!blob || !this.#state.pictures || this.#state.held) return;
+    this.sendFrames([await blob.arrayBuffer()]);
+    if (!this.#state.pictures) return;
+    this.#set({ pictures: { ...this.#state.pictures, sentAt: Date.now(), bytes: blob.size } });
+    this.dispatchEvent(new CustomEvent('picture', { detail: blob }));
   }
 
   /** @param {ArrayBuffer[]} jpegs at most two */

@@ -6,6 +6,8 @@
  */
 import { SUBPROTOCOL, appendFrame, readFrame } from './frames.js';
 
+const PIECE_MS = 20;
+const PICTURE_LEAD_PIECES = 10; // 200 ms: asked for, drawn, encoded and sent before the unit closes, and at most that stale
 const HELD_EVENTS = 64; // client events kept while the socket is away
 const FINAL_CODES = new Set(['session_resume_expired', 'invalid_resume_token', 'unsupported_session_resume', 'invalid_session_resume', 'unknown_session', 'session_closed']);
 
@@ -40,6 +42,7 @@ export class WebSocketTransport extends EventTarget {
     this.lastSeq = 0;
     this.ackedSeq = 0;
     this.attempt = 0;
+    this.unitPieces = 0; // 20 ms pieces in a unit that wants a picture; 0: none wanted
     this.lostAt = 0;
     /** @type {{code: string, message: string} | null} the last refusal before the handshake was done */
     this.refusal = null;
@@ -51,7 +54,7 @@ export class WebSocketTransport extends EventTarget {
     this.held = [];
     /** @type {Map<string, WireEvent>} response → its newest playback.ack */
     this.heldAcks = new Map();
-    this.counters = { micPiecesSent: 0, micPiecesDropped: 0, heldDropped: 0, reconnects: 0, duplicatesDropped: 0, eventsReceived: 0 };
+    this.counters = { micPiecesSent: 0, picturesSent: 0, picturesSkipped: 0, picturesReplaced: 0, micPiecesDropped: 0, heldDropped: 0, reconnects: 0, duplicatesDropped: 0, eventsReceived: 0 };
     /** @type {Map<string, ReturnType<typeof setTimeout>>} */
     this.timers = new Map();
   }
@@ -247,7 +250,24 @@ export class WebSocketTransport extends EventTarget {
 
   /** Pictures for the next piece of sound; newer ones replace those that still wait. @param {ArrayBuffer[]} pictures */
   attach(pictures) {
+    if (this.pictures.length > 0) this.counters.picturesReplaced++;
     this.pictures = pictures;
+  }
+
+  /** Asks for a picture near the end of each of the model's units, so that the newest one arrives with it. Units are counted in sound sent. @param {number | null} unitMs */
+  wantPictures(unitMs) {
+    this.unitPieces = unitMs ? Math.max(1, Math.round(unitMs / PIECE_MS)) : 0;
+    if (!unitMs) this.pictures = [];
+  }
+
+  pieceSent() {
+    this.counters.micPiecesSent++;
+    if (!this.unitPieces) return;
+    const left = this.unitPieces - (this.counters.micPiecesSent % this.unitPieces);
+    if (left !== Math.min(PICTURE_LEAD_PIECES, this.unitPieces)) return;
+    // A link that lags already has no room for a picture: sound goes first.
+    if (this.backlog.length > 0) this.counters.picturesSkipped++;
+    else this.dispatchEvent(new Event('picture'));
   }
 
   /** @param {ArrayBuffer} pcm */
@@ -266,8 +286,9 @@ export class WebSocketTransport extends EventTarget {
     const binary = this.socket.protocol === SUBPROTOCOL;
     while (this.backlog.length > 0 && this.socket.bufferedAmount < this.options.backlogBytes) {
       this.socket.send(appendFrame(binary, /** @type {ArrayBuffer} */ (this.backlog.shift()), this.pictures));
+      if (this.pictures.length > 0) this.counters.picturesSent++;
       this.pictures = [];
-      this.counters.micPiecesSent++;
+      this.pieceSent();
     }
   }
 

@@ -1,0 +1,71 @@
+/**
+ * Pictures for the model: a camera or a shared screen, and its newest frame as a JPEG whenever it is asked for.
+ *
+ * Events: `ended` when the person (or the system) stops the source outside the page.
+ * @import { CameraSettings, PictureKind } from '../types.js'
+ */
+
+const READY_MS = 5_000;
+
+export class PictureSource extends EventTarget {
+  /** @param {MediaDevices} devices @param {CameraSettings} settings */
+  constructor(devices, settings) {
+    super();
+    this.devices = devices;
+    this.settings = settings;
+    /** @type {MediaStream | null} */
+    this.stream = null;
+    this.video = document.createElement('video');
+    this.video.muted = true;
+    this.video.playsInline = true;
+  }
+
+  /** Opens the source; the one before is let go when the new one shows. @param {PictureKind} kind @param {{deviceId?: string, facing?: 'user' | 'environment'}} [wish] @throws {DOMException} */
+  async open(kind, { deviceId, facing = 'user' } = {}) {
+    const side = this.settings.max_side || 1280;
+    const size = { width: { ideal: side }, height: { ideal: Math.round((side * 9) / 16) } };
+    const stream =
+      kind === 'screen'
+        ? await this.devices.getDisplayMedia({ video: { frameRate: { ideal: 5 } }, audio: false })
+        : await this.devices.getUserMedia({ video: { ...size, ...(deviceId ? { deviceId: { exact: deviceId } } : { facingMode: facing }) } });
+    const track = stream.getVideoTracks()[0];
+    track.onended = () => this.stream === stream && this.dispatchEvent(new Event('ended'));
+    this.video.srcObject = stream;
+    try {
+      await this.video.play();
+      await Promise.race([this.#firstFrame(), new Promise((_, fail) => setTimeout(() => fail(new DOMException('The camera gives no picture.', 'NotReadableError')), READY_MS))]);
+    } catch (error) {
+      for (const each of stream.getTracks()) each.stop();
+      this.video.srcObject = this.stream;
+      throw error;
+    }
+    for (const each of this.stream?.getTracks() ?? []) each.stop();
+    this.stream = stream;
+    return track;
+  }
+
+  #firstFrame() {
+    return new Promise((resolve) => {
+      if (this.video.videoWidth > 0) resolve(undefined);
+      else this.video.addEventListener('loadeddata', resolve, { once: true });
+    });
+  }
+
+  /** The frame that shows now, no larger than the profile wants. Null when there is none. @returns {Promise<Blob | null>} */
+  async grab() {
+    const { videoWidth: width, videoHeight: height } = this.video;
+    if (!this.stream || !width || !height) return null;
+    const scale = this.settings.max_side ? Math.min(1, this.settings.max_side / Math.max(width, height)) : 1;
+    const canvas = new OffscreenCanvas(Math.max(1, Math.round(width * scale)), Math.max(1, Math.round(height * scale)));
+    const brush = canvas.getContext('2d', { alpha: false });
+    if (!brush) return null;
+    brush.drawImage(this.video, 0, 0, canvas.width, canvas.height);
+    return canvas.convertToBlob({ type: 'image/jpeg', quality: this.settings.quality });
+  }
+
+  close() {
+    for (const track of this.stream?.getTracks() ?? []) track.stop();
+    this.stream = null;
+    this.video.srcObject = null;
+  }
+}

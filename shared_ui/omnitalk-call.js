@@ -14,6 +14,7 @@ import "./views/devices.js";
 import "./views/event-log.js";
 import "./views/meter.js";
 import "./views/orb.js";
+import "./views/preview.js";
 import "./views/timer.js";
 import "./views/transcript.js";
 
@@ -184,6 +185,8 @@ export class OmnitalkCall extends LitElement {
     if (what === "mute") session.setMuted(!muted);
     else if (what === "hold") session.setHold(!held);
     else if (what === "interrupt") session.interrupt({source: "button"});
+    else if (what === "camera") void session.setPictures(session.state.pictures?.kind === "camera" ? "off" : "camera");
+    else if (what === "screen") void session.setPictures(session.state.pictures?.kind === "screen" ? "off" : "screen");
     else if (what === "send") session.commitTurn();
     else if (what === "end") void session.end();
   }
@@ -255,6 +258,11 @@ export class OmnitalkCall extends LitElement {
       <omnitalk-shortcuts></omnitalk-shortcuts>`;
   }
 
+  /** Whether there is somebody to show pictures to. */
+  get #sees() {
+    return Boolean(this.#data?.camera?.enabled && this.config?.engine?.sees);
+  }
+
   get #server() {
     const ready = this.config?.ready;
     if (ready?.ready) return "ready";
@@ -267,6 +275,7 @@ export class OmnitalkCall extends LitElement {
     return html`
       <omnitalk-orb mode=${shown.mode} label=${shown.label} .levels=${() => this.session?.levels ?? {mic: 0, speaker: 0}}></omnitalk-orb>
       <div aria-live="polite"><h2 class="word">${shown.word}</h2><p class="line" ?hidden=${!shown.line}>${shown.line}</p></div>
+      ${state?.pictures ? html`<omnitalk-preview .session=${this.session} .state=${state}></omnitalk-preview>` : nothing}
       ${this.#alert(state)}
       ${going && state ? !TALKING.has(state.phase) ? nothing : html`<div class="levels">
           <span aria-hidden="true">${strings.meters.you}</span><omnitalk-meter label=${strings.meters.youLabel} .read=${() => this.session?.levels.mic ?? 0}></omnitalk-meter>
@@ -319,11 +328,12 @@ export class OmnitalkCall extends LitElement {
     const memory = state.context ? Math.round((100 * state.context.usedTokens) / Math.max(1, state.context.maxTokens)) : null;
     return html`
       ${this.showSound ? html`<div class="card sound"><omnitalk-devices .microphone=${this.choices.microphone ?? ""} .speaker=${this.choices.speaker ?? ""} @pick=${this.#pick}></omnitalk-devices></div>` : nothing}
-      ${callControls({state, manual, act: (what) => this.#act(what)})}
+      ${callControls({state, manual, sees: this.#sees, act: (what) => this.#act(what)})}
       ${manual ? html`<p class="push">${strings.controls.pushToTalk}</p>` : nothing}
       <div class="bar ${memory === null ? "" : "full"}">
         <omnitalk-timer .since=${state.startedAt}></omnitalk-timer>
         ${memory === null ? nothing : html`<span>${strings.context(memory)}</span>`}
+        ${this.#sees && "getDisplayMedia" in (navigator.mediaDevices ?? {}) ? html`<button class="button quiet" aria-pressed=${state.pictures?.kind === "screen"} @click=${() => this.#act("screen")}>${icons.screen}<span class="name">${strings.pictures.screen}</span></button>` : nothing}
         <button class="button quiet" aria-expanded=${this.showSound} @click=${() => { this.showSound = !this.showSound; }}>${icons.speaker}<span class="name">${strings.devices.title}</span></button>
         <button class="button quiet" @click=${() => this.#log?.toggle()}>${icons.list}<span class="name">${strings.log.open}</span></button>
         <button class="button quiet keys" aria-label=${strings.shortcuts.open} @click=${() => void this.#help()}>${icons.keyboard}</button>

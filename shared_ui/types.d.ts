@@ -63,6 +63,8 @@ export interface Profile {
   initialSession(config: Config, choices: Choices): Record<string, unknown>;
   onServerEvent?(event: WireEvent, session: SessionForProfile): void;
   commitTurn?(session: SessionForProfile): void;
+  /** Instead of riding on the microphone's sound. */
+  sendPicture?(jpeg: ArrayBuffer, session: SessionForProfile): void;
   sendText?(text: string, session: SessionForProfile): void;
 }
 

@@ -1,8 +1,9 @@
 /**
  * Qwen3-Omni: each turn is a request of its own; it ends at a pause that the server hears, or when the person says so.
  * Camera pictures are items of the conversation, so nothing here rides the sound.
- * @import { Choices, Config, Profile, ProfileData } from '../../shared_ui/types.js'
+ * @import { Choices, Config, Profile, ProfileData, SessionForProfile } from '../../shared_ui/types.js'
  */
+import { toBase64 } from '../../shared_ui/core/frames.js';
 
 /** @param {ProfileData} data @returns {Profile} */
 export function createProfile(data) {
@@ -12,6 +13,7 @@ export function createProfile(data) {
     input: { rate: data.input_rate },
     playback: { startBufferMs: data.start_buffer_ms, ackIntervalMs: data.ack_interval_ms },
     initialSession: (config, choices) => initialSession(data, config, choices),
+    sendPicture: pictureItems(),
   };
 }
 
@@ -32,6 +34,23 @@ function initialSession(data, config, choices) {
     overlap_policy: manual ? 'listen_only' : 'barge_in_on_speech',
   };
 }
+
+/** The newest pictures as items of the conversation; older ones are taken back, because the model reads all that are there. */
+function pictureItems() {
+  /** @type {string[]} */
+  const kept = [];
+  /** @param {ArrayBuffer} jpeg @param {SessionForProfile} session */
+  return (jpeg, session) => {
+    const id = `item_picture_${crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
+    const image_url = `data:image/jpeg;base64,${toBase64(jpeg)}`;
+    session.send({ type: 'conversation.item.create', item: { id, type: 'message', role: 'user', content: [{ type: 'input_image', image_url }] } });
+    kept.push(id);
+    if (kept.length > MAX_PICTURES) session.send({ type: 'conversation.item.delete', item_id: kept.shift() });
+  };
+}
+
+/** What the engine keeps of a conversation's pictures. */
+const MAX_PICTURES = 8;
 
 /** What the person wrote, else the preset they chose, else the first. @param {ProfileData} data @param {Choices} choices */
 function instructions(data, choices) {

@@ -474,7 +474,9 @@ export class CallSession extends EventTarget {
   async #takePicture() {
     const blob = await this.#source?.grab();
     if (!blob || !this.#state.pictures || this.#state.held) return;
-    this.sendFrames([await blob.arrayBuffer()]);
+    const jpeg = await blob.arrayBuffer();
+    if (this.profile.sendPicture) this.profile.sendPicture(jpeg, this);
+    else this.sendFrames([jpeg]);
     if (!this.#state.pictures) return;
     this.#set({ pictures: { ...this.#state.pictures, sentAt: Date.now(), bytes: blob.size } });
     this.dispatchEvent(new CustomEvent('picture', { detail: blob }));

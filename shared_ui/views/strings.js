@@ -70,6 +70,10 @@ export const strings = {
     mute: "Mute", unmute: "Unmute", hold: "Hold", resume: "Resume", interrupt: "Interrupt", end: "End", send: "Send turn",
     pushToTalk: "or hold Space while you talk",
   },
+  pictures: {
+    camera: "Camera", screen: "Share screen", stop: "Stop showing", flip: "Other camera", soon: "Shown within a second",
+    cameraLabel: "Your camera", screenLabel: "Your shared screen", sentLabel: "The last picture that the model was given",
+  },
   meters: { you: "You", model: "Model", youLabel: "Your microphone's level", modelLabel: "The model's level" },
   elapsed: "Length of the call",
 

@@ -91,3 +91,53 @@ async def test_qwen3_takes_both_kinds_of_turn(serve: Callable[..., str], visit: 
         await seen.page.get_by_role("textbox", name="Type a message").fill("Hello")
         await seen.page.keyboard.press("Enter")
         await expect(seen.page.get_by_role("log")).to_contain_text("reply", timeout=10_000)
+
+
+CAMERA = """document.querySelector('omnitalk-call').session"""
+
+
+async def shown(seen: Visit, pictures: int) -> None:
+    """Turns the camera on and waits until the model was given this many pictures."""
+    await seen.page.get_by_role("button", name="Camera", exact=True).click()
+    await expect(seen.page.get_by_label("Your camera", exact=True)).to_be_visible()
+    await expect(seen.page.get_by_alt_text("The last picture that the model was given")).to_be_visible(timeout=15_000)
+    await seen.page.evaluate(
+        f"""async (wanted) => {{
+          const session = {CAMERA};
+          let given = 1;
+          await new Promise((resolve) => session.addEventListener('picture', () => ++given >= wanted && resolve()));
+        }}""",
+        pictures,
+    )
+
+
+async def refusals(seen: Visit) -> list[str]:
+    """What the server refused so far."""
+    found = await seen.page.evaluate(f"{CAMERA}.events.filter((e) => e.type === 'error').map((e) => e.event.error.message)")
+    return list(found)
+
+
+async def test_minicpm_is_shown_the_camera_on_the_sound(serve: Callable[..., str], visit: Opener) -> None:
+    async with visit(serve("--scripted-mode", "minicpm") + "/") as seen:
+        await seen.page.get_by_label("Reference voice").set_input_files(voice())
+        await seen.call()
+        await shown(seen, 3)
+        assert (await seen.page.evaluate(f"{CAMERA}.stats()"))["picturesSent"] >= 2
+        assert await refusals(seen) == []
+        await seen.page.get_by_role("button", name="Stop showing").click()
+        await expect(seen.page.get_by_label("Your camera", exact=True)).to_have_count(0)
+
+
+async def test_qwen_is_shown_the_camera_as_items_and_keeps_the_newest(serve: Callable[..., str], visit: Opener) -> None:
+    async with visit(serve("--scripted-mode", "qwen3") + "/") as seen:
+        await seen.call()
+        await shown(seen, 10)
+        kinds = await seen.page.evaluate(f"{CAMERA}.events.map((e) => e.type)")
+        assert kinds.count("conversation.item.deleted") >= 1
+        assert await refusals(seen) == []
+
+
+async def test_an_engine_that_does_not_see_has_no_camera_button(serve: Callable[..., str], visit: Opener) -> None:
+    async with visit(serve() + "/") as seen:
+        await seen.call()
+        await expect(seen.page.get_by_role("button", name="Camera", exact=True)).to_have_count(0)

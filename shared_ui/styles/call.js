@@ -60,7 +60,8 @@ export const layout = css`
     .during .controls { grid-row: 3; gap: 6px; }
     .during .stage { display: grid; grid-template-columns: 104px minmax(0, 1fr); column-gap: 12px; text-align: left; align-items: center; }
     .during omnitalk-orb { --size: 104px; }
-    .during .stage > .alert, .during .levels { grid-column: 1 / -1; }
+    .during .stage > .alert, .during .levels, .during .stage > omnitalk-preview { grid-column: 1 / -1; }
+    .during .stage > omnitalk-preview { width: min(200px, 60%); justify-self: center; margin-top: 6px; }
     .during .levels { width: 100%; grid-template-columns: auto minmax(0, 1fr) auto minmax(0, 1fr); }
     .over omnitalk-orb { --size: 150px; }
     .before omnitalk-orb { --size: 190px; }

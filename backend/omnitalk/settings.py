@@ -7,7 +7,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 __all__ = ["EngineName", "ServeSettings"]
 
-EngineName = Literal["auto", "cascade", "omni", "remote", "scripted"]
+EngineName = Literal["auto", "cascade", "omni", "remote", "scripted", "echo"]
 
 
 class ServeSettings(BaseSettings):
@@ -17,6 +17,7 @@ class ServeSettings(BaseSettings):
 
     engine: EngineName = "auto"
     scripted_mode: Literal["turn", "minicpm", "qwen3"] = "turn"
+    for_measuring: bool = Field(default=False, description="Allows the echo engine, which is no partner for a call.")
     model: str | None = None
     host: str = "127.0.0.1"
     port: int = Field(default=7862, ge=0, le=65535)

@@ -75,9 +75,11 @@ async def test_off_means_off(stage: Stage) -> None:
     pieces = await live(stage)
     await stage.run("await session.setPictures('camera');")
     await after(stage, pieces, 60)
-    state = await stage.run(
-        "globalThis.track = session.pictureStream.getVideoTracks()[0]; await session.setPictures('off'); return [track.readyState, session.state.pictures];"
-    )
+    state = await stage.run("""
+      const [track] = session.pictureStream.getVideoTracks();
+      await session.setPictures('off');
+      return [track.readyState, session.state.pictures];
+    """)
     assert state == ["ended", None]
     await after(stage, pieces, 2)
     assert not any(await after(stage, pieces, 110))

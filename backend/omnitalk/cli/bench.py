@@ -39,3 +39,15 @@ def page(
     from omnitalk.bench.page import main
 
     main(loads=loads, output=output)
+
+
+@app.command()
+def latency(
+    starts: Annotated[int, typer.Option(min=1, help="Starts of each stack, by turns.")] = 5,
+    seconds: Annotated[float, typer.Option(min=8, help="Length of each start.")] = 20.0,
+    output: Annotated[Path | None, typer.Option(help="Also write the table (Markdown) to this file.")] = None,
+) -> None:
+    """Mouth to ear without a model, beside what a user would pick instead (needs the dev extra and Chromium)."""
+    from omnitalk.bench.latency import main
+
+    main(starts=starts, seconds=seconds, output=output)

@@ -21,6 +21,7 @@ def serve(
     public_realtime_url: Annotated[str | None, typer.Option(help="ws(s):// address that the page uses verbatim.")] = None,
     root_path: Annotated[str | None, typer.Option(help="Path prefix that a reverse proxy strips.")] = None,
     allow_origin: Annotated[list[str] | None, typer.Option(help="Further origins whose pages may call (repeatable).")] = None,
+    for_measuring: Annotated[bool | None, typer.Option("--for-measuring", help="Allow the echo engine.", hidden=True)] = None,
     scripted_mode: Annotated[str | None, typer.Option(help="Vocabulary of the scripted engine.", hidden=True)] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
 ) -> None:

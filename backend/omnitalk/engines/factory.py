@@ -21,6 +21,8 @@ class EngineSettings(Protocol):
     @property
     def engine(self) -> str: ...
     @property
+    def for_measuring(self) -> bool: ...
+    @property
     def scripted_mode(self) -> Literal["turn", "minicpm", "qwen3"]: ...
     @property
     def max_calls(self) -> int | None: ...
@@ -46,6 +48,12 @@ def make_engine(settings: EngineSettings) -> Engine:
             raise _refusal("The remote engine is not part of this version. Use --engine cascade.")
         case "scripted":
             return _scripted(settings)
+        case "echo":
+            if not settings.for_measuring:
+                raise _refusal("The echo engine says back what it hears and is for measuring only: add --for-measuring if you mean it.")
+            from .echo import EchoEngine
+
+            return EchoEngine()
         case _:
             raise _refusal(f"There is no engine {settings.engine!r}; use auto, cascade, omni, remote or scripted.")
 

@@ -164,7 +164,8 @@ def table(found: Sequence[Measured], starts: int, seconds: float) -> str:
     lines = [
         f"Machine: {describe()}. {starts} starts of {seconds:g} s each, by turns, on loopback.",
         "",
-        "| Stack | mouth → ear, median | p95 | mic → server | server → ear | underruns | chirps lost | CPU of server and rig | browser and others |",
+        "| Stack | mouth → ear, median | p95 | mic → server | server → ear | underruns | chirps lost "
+        "| CPU of server and rig | browser and others |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for each in found:

@@ -26,6 +26,9 @@ __all__ = ["create_app"]
 
 log = structlog.get_logger("omnitalk.app")
 
+RETRY_S = 5.0
+"""Between two attempts to start an engine whose problem may pass."""
+
 
 def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig | None = None) -> FastAPI:
     """The app of one server. The engine starts with it, in the background, and stops with it."""
@@ -58,13 +61,22 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
 
 
 async def _start(state: AppState) -> None:
-    try:
-        await state.hub.engine.start()
-    except EngineError as problem:
-        log.error("engine_cannot_start", code=problem.code, problem=problem.message)
-        state.start_problem = problem.message
-    except Exception:
-        log.exception("engine_failed_to_start")
-        state.start_problem = "The engine failed to start; the server's log says why."
-    else:
-        log.info("engine_ready", engine=state.hub.engine.capabilities.name)
+    """Starts the engine; a problem that may pass (an endpoint that is not up yet) is tried again until it does."""
+    engine = state.hub.engine
+    while True:
+        try:
+            await engine.start()
+        except EngineError as problem:
+            log.error("engine_cannot_start", code=problem.code, problem=problem.message, again_in_s=RETRY_S if problem.retryable else None)
+            state.start_problem = problem.message
+            if not problem.retryable:
+                return
+            await asyncio.sleep(RETRY_S)
+        except Exception:
+            log.exception("engine_failed_to_start")
+            state.start_problem = "The engine failed to start; the server's log says why."
+            return
+        else:
+            state.start_problem = None
+            log.info("engine_ready", engine=engine.capabilities.name)
+            return

@@ -11,14 +11,16 @@ from .options import ReplyOptions
 
 __all__ = ["Draft"]
 
+_AHEAD = 256
+"""Chunks written before anybody reads; a reply that is longer waits for its reader."""
+
 
 class Draft:
     """``run`` writes, in a task of its own; ``chunks`` reads. Cancelling the task stops the model's work."""
 
     def __init__(self, seat: LlmSeat, messages: list[ChatMessage], options: ReplyOptions) -> None:
         self._seat, self._messages, self._options = seat, messages, options
-        # Bounded by the reply's max_tokens.
-        self._chunks: asyncio.Queue[LlmChunk | EngineError | None] = asyncio.Queue()
+        self._chunks: asyncio.Queue[LlmChunk | EngineError | None] = asyncio.Queue(_AHEAD)
         self._task: asyncio.Task[object] | None = None
         self._stopped = False
 
@@ -30,10 +32,10 @@ class Draft:
         try:
             async with aclosing(stream):
                 async for chunk in stream:
-                    self._chunks.put_nowait(chunk)
-            self._chunks.put_nowait(None)
+                    await self._chunks.put(chunk)
+            await self._chunks.put(None)
         except EngineError as error:
-            self._chunks.put_nowait(error)
+            await self._chunks.put(error)
         except asyncio.CancelledError:
             self._stopped = True
             raise

@@ -95,8 +95,8 @@ class _Seat:
     async def stream(self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None) -> AsyncGenerator[LlmChunk, None]:
         """The answer as it is written; closing the generator stops the decoding at the next token."""
         loop = asyncio.get_running_loop()
-        # Bounded by max_tokens, which the engine caps.
-        chunks: asyncio.Queue[LlmChunk | EngineError | None] = asyncio.Queue()
+        # The decoder's thread cannot wait for a reader. It says at most a few things a token, so this bound is never met.
+        chunks: asyncio.Queue[LlmChunk | EngineError | None] = asyncio.Queue(4 * max_tokens + 1_024)
         stopped = threading.Event()
         request = {
             "messages": messages,

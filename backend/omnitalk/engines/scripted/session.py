@@ -1,5 +1,6 @@
 """What every scripted session does alike: its events, its items, its tasks, and the end of a reply that is cut."""
 
+import abc
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -25,7 +26,7 @@ __all__ = ["ScriptedSession"]
 _MAX_FINISHED = 32
 
 
-class ScriptedSession:
+class ScriptedSession(abc.ABC):
     """Subclasses say what sound does (``_append``, ``_commit``) and how a reply is paced (``_speak``)."""
 
     def __init__(
@@ -99,30 +100,36 @@ class ScriptedSession:
 
     # -- what subclasses say ------------------------------------------------------------------------------------------
 
+    @abc.abstractmethod
     def begin(self) -> None:
         """Called once, when the session is open."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _append(self, command: client.InputAudioBufferAppend) -> None:
-        raise NotImplementedError
+        """Sound came."""
 
+    @abc.abstractmethod
     def _commit(self, command: client.InputAudioBufferCommit) -> None:
-        raise NotImplementedError
+        """The client ended its turn."""
 
+    @abc.abstractmethod
     def _clear(self, command: client.InputAudioBufferClear) -> None:
-        raise NotImplementedError
+        """The client forgot its uncommitted sound."""
 
+    @abc.abstractmethod
     def _create_response(self, command: client.ResponseCreate) -> None:
-        raise NotImplementedError
+        """The client asks for a reply."""
 
+    @abc.abstractmethod
     def _create_item(self, command: client.ConversationItemCreate) -> None:
-        raise NotImplementedError
+        """The client adds an item."""
 
-    def _interrupted(self, command: Interrupt) -> None:
+    def _interrupted(self, command: Interrupt) -> None:  # noqa: B027 - most have nothing to do then
         """The person has the floor."""
 
+    @abc.abstractmethod
     async def _speak(self, writer: ResponseWriter, voice: ToneVoice, reply: Reply) -> None:
-        raise NotImplementedError
+        """Pace a reply."""
 
     # -- replies ------------------------------------------------------------------------------------------------------
 

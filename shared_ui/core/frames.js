@@ -58,12 +58,9 @@ export function fromBase64(text) {
  * @param {string | ArrayBuffer} data @returns {{event: WireEvent, audio: ArrayBuffer | null}}
  */
 export function readFrame(data) {
-  if (typeof data !== 'string') {
-    const { event, blobs } = unpackFrame(data);
-    return { event, audio: blobs[0] ?? null };
-  }
-  const event = JSON.parse(data);
+  const { event, blobs } = typeof data === 'string' ? { event: JSON.parse(data), blobs: [] } : unpackFrame(data);
   if (typeof event?.type !== 'string') throw new Error('An event has a type; this one has none.');
+  if (typeof data !== 'string') return { event, audio: blobs[0] ?? null };
   if (event.type !== 'response.output_audio.delta' || typeof event.delta !== 'string') return { event, audio: null };
   const { delta, ...rest } = event;
   return { event: rest, audio: fromBase64(delta) };

@@ -114,6 +114,8 @@ export class CallSession extends EventTarget {
     }
     if (this.#gone(audio)) return stream.getTracks().forEach((track) => track.stop());
     this.#listenToAudio(audio);
+    // Who muted before there was a microphone to mute is not heard either.
+    audio.tellCapture({ do: 'mute', muted: this.#state.muted });
     this.#useMicrophone(stream);
     if (this.options.choices?.speaker) await this.setSpeaker(this.options.choices.speaker);
     if (this.#gone(audio)) return;

@@ -171,6 +171,8 @@ class Playback extends AudioWorkletProcessor {
   /** @param {Float32Array[][]} _inputs @param {Float32Array[][]} outputs */
   process(_inputs, outputs) {
     const [left, ...others] = outputs[0];
+    // Time that the person holds the call is no lateness of the sound.
+    if (this.paused) for (const speech of this.line) speech.anchor += left.length / sampleRate;
     this.play(left);
     this.ducking.apply(left);
     for (const channel of others) channel.set(left);

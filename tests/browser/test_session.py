@@ -6,6 +6,7 @@ import math
 import struct
 from typing import Any
 
+import pytest
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
@@ -97,6 +98,40 @@ async def test_mute_sends_zeros_at_the_same_cadence(stage: Stage) -> None:
     muted = clock() - began
     assert not any(any(piece) for piece in silence)
     assert 0.7 < muted / unmuted < 1.4
+
+
+@pytest.mark.parametrize(
+    "when", ["session.setMuted(true); const going = session.start();", "const going = session.start(); session.setMuted(true);"]
+)
+async def test_who_mutes_before_the_call_is_live_is_not_heard(stage: Stage, when: str) -> None:
+    """Before ``start()``, and while the browser still asks for the microphone."""
+    script = Script()
+    stage.script = script
+    muted = await stage.run(f"""
+      const session = t.call({{ mediaDevices: t.microphones({{ first: 500 }}).devices }});
+      {when}
+      await going;
+      return session.state.muted;
+    """)
+    assert muted is True
+    assert not any(any(piece) for piece in await script.pieces(50))
+    assert (await script.until_sent("omnitalk.mute"))["muted"] is True
+    await stage.run("session.setMuted(false)")
+    await script.pieces(25)
+    assert any(script.sound[-1]), "and is heard when they want to be"
+
+
+async def test_a_frame_that_is_no_event_is_logged_and_the_call_goes_on(stage: Stage) -> None:
+    script = await live(stage)
+    for header in (b"null", b"[]", b"{}"):
+        await script.say(struct.pack("<2sBBI", b"OT", 1, 0, len(header)) + header)
+    await script.sockets[-1].send("null")
+    found = await stage.run("""
+      await t.until(() => session.state.phase !== 'live' || session.events.filter((e) => e.type === 'omnitalk.unreadable').length === 4);
+      return [session.state.phase, session.state.error];
+    """)
+    assert found == ["live", None]
+    await script.pieces(5)
 
 
 async def test_hold_sends_nothing_and_comes_back(stage: Stage) -> None:

@@ -110,6 +110,26 @@ async def test_the_start_buffer_grows_with_the_lateness_measured(stage: Stage) -
     assert 80 < found["next"] <= 1000
 
 
+async def test_a_hold_is_not_taken_for_lateness(stage: Stage) -> None:
+    found = await stage.run("""
+      const s = await t.speaker({ startBufferMs: 40 });
+      s.say('a', t.tone(440, 400));
+      await t.until(() => s.heard('started', 'a'));
+      s.send({ do: 'pause', paused: true });
+      await t.pause(1500);
+      s.send({ do: 'pause', paused: false });
+      for (let i = 1; i < 5; i++) s.say('a', t.tone(440, 100, { from: 2400 * (i + 3) }));
+      s.send({ do: 'end', response: 'a' });
+      await t.until(() => s.said.some((one) => one.done));
+      s.say('b', t.tone(440, 800));
+      await t.until(() => s.heard('started', 'b'));
+      const played = s.said.filter((one) => one.is === 'cursor' && one.response === 'a').at(-1).playedMs;
+      return { played, next: s.heard('started', 'b').startBufferMs };
+    """)
+    assert abs(found["played"] - 800) < 0.1, "nothing is lost by holding"
+    assert found["next"] < 400, "the second and a half of the hold would have made it 1000"
+
+
 async def test_more_than_the_cap_is_refused_and_counted(stage: Stage) -> None:
     counters = await stage.run("""
       const s = await t.speaker({ capMs: 2000 });

@@ -1,0 +1,141 @@
+"""Replaces the Thinker's draw of a token by a script, in the engine's stage process, for models with random weights.
+
+Random weights never decide to speak, nor to stop. Everything else runs as it is: encoders, attention, the engine's own sampler
+(whose result is thrown away), scheduling, the Talker and Code2Wav. ``install`` is a plugin that does nothing unless the variable
+``OMNITALK_DRAW`` names a file; the file holds a ``Script`` as JSON and is read when a turn starts, so that a test can change it
+while the engine runs.
+
+The script listens while it hears speech, and speaks when a unit without speech follows one with speech.
+"""
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = ["VARIABLE", "Draw", "Script", "install"]
+
+VARIABLE = "OMNITALK_DRAW"
+
+# A unit's text may be 28 characters long before the engine cuts it; six of the reply's words stay below.
+_WORDS_A_CHUNK = 6
+
+
+@dataclass(frozen=True)
+class Script:
+    """``chunks``: units that a turn speaks for. ``listen_at``: the chunk in which ``listen`` is drawn mid-turn (the engine suppresses
+    it unless told to listen). ``empty``: the turn begins and ends without a word."""
+
+    chunks: int = 3
+    listen_at: int | None = None
+    empty: bool = False
+
+    @classmethod
+    def read(cls) -> "Script":
+        """The script in force; the default one while the file is missing."""
+        try:
+            return cls(**json.loads(Path(os.environ[VARIABLE]).read_text()))
+        except FileNotFoundError:
+            return cls()
+
+
+@dataclass
+class Draw:
+    """One session's state. ``unit`` begins a unit, ``token`` names what is drawn next in it; no engine is needed to test it."""
+
+    words: tuple[int, ...]
+    script: Script = field(default_factory=Script)
+    heard: bool = False
+    chunk: int | None = None
+    drawn: int = 0
+    word: int = 0
+    _speaking: bool = False
+
+    def unit(self, *, is_speech: bool, force_listen: bool) -> None:
+        """A new unit of input has come."""
+        self.drawn = 0
+        if force_listen:
+            self.heard = self.heard or is_speech
+            self.chunk = None
+            self._speaking = False
+            return
+        if self.chunk is None:
+            if is_speech:
+                self.heard = True
+            elif self.heard:
+                self.heard, self.chunk, self.word = False, 0, 0
+                self.script = Script.read()
+        elif is_speech:
+            # Heard while speaking: the turn goes on and the answer follows in a turn of its own.
+            self.heard = True
+        self._speaking = self.chunk is not None
+
+    def token(self) -> str | int:
+        """``listen``, ``speak``, ``tts_bos``, ``turn_eos``, ``chunk_eos`` or the id of a word."""
+        position, self.drawn = self.drawn, self.drawn + 1
+        if not self._speaking or self.chunk is None:
+            return "listen"
+        last = self.chunk == self.script.chunks - 1 or self.script.empty
+        words = 0 if self.script.empty else _WORDS_A_CHUNK
+        if position == 0:
+            if self.chunk == 0:
+                return "speak"
+            return "listen" if self.script.listen_at == self.chunk else "tts_bos"
+        if position <= words:
+            self.word += 1
+            return self.words[(self.word - 1) % len(self.words)]
+        if last and position == words + 1:
+            return "turn_eos"
+        self.chunk = None if last else self.chunk + 1
+        self._speaking = False
+        return "chunk_eos"
+
+
+def install() -> None:
+    """Plugin entry: put the script in place of the sampler's result, when ``OMNITALK_DRAW`` is set."""
+    if not os.environ.get(VARIABLE):
+        return
+    from vllm_omni.model_executor.models.minicpmo_4_5.minicpmo_4_5_omni import MiniCPMO45OmniForConditionalGeneration as Thinker
+
+    from .checkpoint import REPLY_WORDS, word_id
+
+    if getattr(Thinker, "_omnitalk_draw", False):
+        return
+    Thinker._omnitalk_draw = True
+    words = tuple(word_id(index) for index in range(len(REPLY_WORDS)))
+    own_sampler = Thinker._sample_minicpmo45_native_duplex_row
+    own_prepare = Thinker.prepare_duplex_sampling
+
+    def prepare(self: Any, logits: Any, metadata: Any, rows: Any) -> Any:
+        self._omnitalk_rows = {row.row_idx: row for row in rows}
+        return own_prepare(self, logits, metadata, rows)
+
+    def sample(self: Any, logits: Any, metadata: Any, *, row_idx: int, token_ids: dict[str, int]) -> int:
+        # The real sampler runs for its cost; its bookkeeping must not see what is thrown away.
+        self.__dict__["_record_minicpmo45_duplex_generation_token"] = lambda *_: None
+        try:
+            own_sampler(self, logits, metadata, row_idx=row_idx, token_ids=token_ids)
+        finally:
+            del self.__dict__["_record_minicpmo45_duplex_generation_token"]
+        row = self._omnitalk_rows.get(row_idx)
+        draws: dict[object, tuple[Draw, list[object]]] = self.__dict__.setdefault("_omnitalk_draws", {})
+        key = (row.session_id, row.request_id) if row else row_idx
+        draw, seen = draws.setdefault(key, (Draw(words), [None]))
+        payload = (row.payload if row else None) or {}
+        if row is None or row.seq != seen[0]:
+            seen[:] = [row.seq if row else None]
+            draw.unit(is_speech=payload.get("is_speech") is True, force_listen=payload.get("force_listen") is True)
+        elif len(seen) > 1:
+            # One more step runs ahead of the scheduler after a unit's end; what it draws is dropped.
+            return int(str(seen[1]))
+        name = draw.token()
+        token = name if isinstance(name, int) else token_ids[f"{name}_token_id"]
+        self._record_minicpmo45_duplex_generation_token(row_idx, token)
+        token = int(self._finalize_minicpmo45_native_duplex_sample(row_idx, token, token_ids))
+        if name == "chunk_eos" or (name == "listen" and token == token_ids["listen_token_id"]):
+            seen.append(token)
+        return token
+
+    Thinker.prepare_duplex_sampling = prepare
+    Thinker._sample_minicpmo45_native_duplex_row = sample

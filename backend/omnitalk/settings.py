@@ -1,8 +1,9 @@
 """Settings of a server: one object, filled from ``OMNITALK_*`` variables and the command line (which wins)."""
 
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 __all__ = ["EngineName", "ServeSettings"]
@@ -18,7 +19,10 @@ class ServeSettings(BaseSettings):
     engine: EngineName = "auto"
     scripted_mode: Literal["turn", "minicpm", "qwen3"] = "turn"
     for_measuring: bool = Field(default=False, description="Allows the echo engine, which is no partner for a call.")
-    model: str | None = None
+    model: str | None = Field(default=None, description="Model of the omni engine: a name on the hub or a folder.")
+    deploy_config: str | None = Field(default=None, description="Stages of the omni engine: a file, or one of vLLM-Omni's names.")
+    stage_overrides: dict[str, dict[str, Any]] = Field(default_factory=dict, description="Stage id to engine arguments, over the file.")
+    voice: Path | None = Field(default=None, description="Sound file that replaces the omni engine's built-in reference voice.")
     host: str = "127.0.0.1"
     port: int = Field(default=7862, ge=0, le=65535)
     root_path: str = ""
@@ -31,3 +35,11 @@ class ServeSettings(BaseSettings):
     llm_api_key_env: str = Field(default="OPENAI_API_KEY", description="Name of the variable that holds that endpoint's key.")
     public_realtime_url: str | None = Field(default=None, description="ws(s):// address that the page uses verbatim.")
     allow_origin: list[str] = Field(default_factory=list, description="Further origins whose pages may open a call.")
+
+    @field_validator("stage_overrides")
+    @classmethod
+    def _stages_by_number(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        for stage in value:
+            if not stage.isdigit():
+                raise ValueError(f"stages are named by their number, not {stage!r}")
+        return value

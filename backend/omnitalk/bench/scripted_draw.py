@@ -21,6 +21,9 @@ VARIABLE = "OMNITALK_DRAW"
 # A unit's text may be 28 characters long before the engine cuts it; six of the reply's words stay below.
 _WORDS_A_CHUNK = 6
 
+# One second of codec frames and the end: what a turn's last chunk takes at most.
+_LAST_FRAMES = 26
+
 
 @dataclass(frozen=True)
 class Script:
@@ -139,3 +142,17 @@ def install() -> None:
 
     Thinker.prepare_duplex_sampling = prepare
     Thinker._sample_minicpmo45_native_duplex_row = sample
+    _end_the_turn()
+
+
+def _end_the_turn() -> None:
+    # The Talker of random weights never draws its end either: a turn's last chunk would fill all the room it has.
+    from vllm_omni.model_executor.models.minicpmo_4_5 import minicpmo_4_5_omni_tts as talker
+
+    own = talker._native_duplex_chunk_budget
+
+    def budget(meta: Any) -> tuple[int, int]:
+        most, least = own(meta)
+        return (min(most, _LAST_FRAMES) if most > _LAST_FRAMES else most), least
+
+    talker._native_duplex_chunk_budget = budget

@@ -1,6 +1,6 @@
 """``omnitalk serve``: the call server."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -10,6 +10,9 @@ __all__ = ["serve"]
 def serve(
     engine: Annotated[str | None, typer.Option(help="auto, cascade, omni, remote; scripted for tests.")] = None,
     model: Annotated[str | None, typer.Option(help="Model of the omni engine: hub id or local path.")] = None,
+    deploy_config: Annotated[str | None, typer.Option(help="Stages of the omni engine: a file or one of vLLM-Omni's names.")] = None,
+    stage_overrides: Annotated[str | None, typer.Option(help='Over that file, as JSON: \'{"0": {"max_num_seqs": 2}}\'.')] = None,
+    voice: Annotated[str | None, typer.Option(help="Sound file of the omni engine's reference voice.")] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.  [default: 7862]")] = None,
     max_calls: Annotated[int | None, typer.Option(help="Calls at once; by default what the engine can hold.")] = None,
@@ -31,6 +34,8 @@ def serve(
 
     from omnitalk.settings import ServeSettings
 
+    if stage_overrides is not None:
+        given["stage_overrides"] = _object("--stage-overrides", stage_overrides)
     try:
         settings = ServeSettings(**given)
     except ValidationError as problem:
@@ -45,6 +50,18 @@ def serve(
         _refuse(str(problem))
 
 
-def _refuse(sentence: str) -> Any:
+def _object(option: str, text: str) -> dict[str, Any]:
+    import json
+
+    try:
+        value = json.loads(text)
+    except ValueError as problem:
+        _refuse(f"{option} is not JSON: {problem}.")
+    if not isinstance(value, dict) or not all(isinstance(inner, dict) for inner in value.values()):
+        _refuse(f"""{option} maps stages to settings, as '{{"0": {{"gpu_memory_utilization": 0.55}}}}'.""")
+    return dict(value)
+
+
+def _refuse(sentence: str) -> NoReturn:
     typer.echo(f"omnitalk: {sentence}", err=True)
     raise typer.Exit(1)

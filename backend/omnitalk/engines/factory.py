@@ -3,8 +3,10 @@
 import asyncio
 import logging
 import os
+from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Literal, Protocol
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
 from .base import Engine, EngineError
 
@@ -27,6 +29,14 @@ class EngineSettings(Protocol):
     @property
     def max_calls(self) -> int | None: ...
     @property
+    def model(self) -> str | None: ...
+    @property
+    def deploy_config(self) -> str | None: ...
+    @property
+    def stage_overrides(self) -> Mapping[str, Mapping[str, Any]]: ...
+    @property
+    def voice(self) -> Path | None: ...
+    @property
     def llm_base_url(self) -> str | None: ...
     @property
     def llm_model(self) -> str | None: ...
@@ -38,12 +48,11 @@ def make_engine(settings: EngineSettings) -> Engine:
     """The engine, not started. Raises ``EngineError`` with a sentence when it cannot be had here."""
     match settings.engine:
         case "auto":
-            _log.info("engine auto: the embedded cascade is used, because it is the only engine that needs no GPU")
-            return _cascade(settings)
+            return _auto(settings)
         case "cascade":
             return _cascade(settings)
         case "omni":
-            raise _refusal("The omni engine needs a GPU and the gpu extra, and is not part of this version. Use --engine cascade.")
+            return _omni(settings)
         case "remote":
             raise _refusal("The remote engine is not part of this version. Use --engine cascade.")
         case "scripted":
@@ -56,6 +65,34 @@ def make_engine(settings: EngineSettings) -> Engine:
             return EchoEngine()
         case _:
             raise _refusal(f"There is no engine {settings.engine!r}; use auto, cascade, omni, remote or scripted.")
+
+
+def _auto(settings: EngineSettings) -> Engine:
+    """The omni engine where it can run, else the cascade; says which, and why."""
+    try:
+        engine = _omni(settings)
+    except EngineError as problem:
+        _log.info("engine auto: the embedded cascade is used. %s", problem)
+        return _cascade(settings)
+    _log.info("engine auto: the omni engine is used, with %s", engine.capabilities.model)
+    return engine
+
+
+def _omni(settings: EngineSettings) -> Engine:
+    from .omni.checks import check
+    from .omni.options import DEFAULT_MODEL, OmniOptions
+
+    options = OmniOptions(
+        model=settings.model or DEFAULT_MODEL,
+        deploy_config=settings.deploy_config,
+        stage_overrides=settings.stage_overrides,
+        max_sessions=settings.max_calls,
+        voice=settings.voice,
+    )
+    check(options)
+    from .omni.engine import OmniEngine
+
+    return OmniEngine(options)
 
 
 def _refusal(sentence: str) -> EngineError:

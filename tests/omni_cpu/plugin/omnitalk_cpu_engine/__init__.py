@@ -1,6 +1,7 @@
 """A CPU platform for vLLM-Omni's pipelines, which have none: for tests only."""
 
 import os
+from typing import Any
 
 __all__ = ["platform"]
 
@@ -28,6 +29,6 @@ def _one_process_a_stage() -> None:
         if wanted == "uni":
             parallel.distributed_executor_backend = "uni"
 
-    patched = classmethod(check)
-    patched.omnitalk = True  # type: ignore[attr-defined]
+    patched: Any = classmethod(check)
+    patched.omnitalk = True
     CpuPlatform.check_and_update_config = patched

@@ -10,6 +10,9 @@ __all__ = ["SineVocoder", "install"]
 # The codec has 25 frames a second; the sound is 24 kHz.
 SAMPLES_A_FRAME = 960
 
+# Every piece comes with frames of its neighbour, which the real vocoder keeps for the next piece.
+CONTEXT_FRAMES = 3
+
 
 class SineVocoder:
     """One tone a codec frame, its pitch from the codec's number: audible, cheap, and different for different codes."""
@@ -33,10 +36,12 @@ class SineVocoder:
         return torch.cat([0.2 * torch.sin(2 * math.pi * (200 + 25 * (int(code) % 16)) * seconds) for code in codes.tolist()])
 
     def decode_batch(self, tokens: Any, features: Any, states: list[Any], last_chunk: bool = False) -> tuple[list[Any], list[Any]]:
-        return [self._sound(row) for row in tokens], [self._state() for _ in states]
+        return [self._sound(row if last_chunk else row[:-CONTEXT_FRAMES]) for row in tokens], [self._state() for _ in states]
 
     def decode_ragged_batch(self, tokens: Any, features: Any, states: list[Any], last_chunks: Any = None) -> tuple[list[Any], list[Any]]:
-        return [self._sound(row) for row in tokens], [self._state() for _ in states]
+        last = last_chunks or [False] * len(states)
+        sounds = [self._sound(row if end else row[:-CONTEXT_FRAMES]) for row, end in zip(tokens, last, strict=True)]
+        return sounds, [self._state() for _ in states]
 
 
 def install() -> None:

@@ -1,0 +1,254 @@
+"""MiniCPM-o 4.5 in native duplex: sound goes in without pause, the model decides unit by unit, and an interruption keeps its memory."""
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+
+from omnitalk.engines.base import EngineError, Interrupt
+from omnitalk.media.vad import VadModel
+from omnitalk.protocol import client, server
+from omnitalk.protocol.base import UNSET, JsonObject
+from omnitalk.protocol.session import SessionSettings
+
+from .boundary import Boundary
+from .gauge import ContextGauge, Window
+from .intake import Piece
+from .reply import Reply
+from .session import OmniSession, Opened
+
+__all__ = ["NativeSession"]
+
+log = structlog.get_logger("omnitalk.omni")
+
+_GAUGE_UNITS = 5
+"""The gauge is shown every five seconds of sound."""
+
+_WARN_AT = (0.75, 0.9)
+_ROLL_OVER_AT = 0.93
+"""Without a window the session is renewed at the next turn boundary from here on: a long reply with a camera needs what is left."""
+
+_SUMMARY_CHARS = 1_200
+_REFUSED_OPTIONS = frozenset({"instructions", "voice", "temperature", "max_output_tokens", "tools", "tool_choice"})
+
+Reopen = Callable[[JsonObject], Awaitable[Any]]
+
+
+class NativeSession(OmniSession):
+    """``limit``: tokens of the model's context; ``voice_s``: length of the reference voice; ``reopen`` opens an engine session."""
+
+    def __init__(
+        self,
+        session_id: str,
+        settings: SessionSettings,
+        opened: Opened,
+        *,
+        vad: VadModel | None,
+        on_close: Callable[[OmniSession], None],
+        boundary: Boundary,
+        limit: int,
+        voice_s: float,
+        reopen: Reopen,
+    ) -> None:
+        super().__init__(session_id, settings, opened, vad=vad, on_close=on_close)
+        self._boundary, self._reopen = boundary, reopen
+        self._voice_s = voice_s
+        self._gauge = self._new_gauge(limit, settings.instructions or "")
+        self._warned = 0
+        self._rolling = False
+        self._attached = asyncio.Event()
+        self._attached.set()
+        self._said_so_far = ""
+        self.rolled_over = 0
+
+    def _new_gauge(self, limit: int, instructions: str) -> ContextGauge:
+        window = Window.of(dict(self._config.get("extra_body") or {}))
+        return ContextGauge(limit, window, prefix_text=instructions, voice_s=self._voice_s)
+
+    # -- sound in -----------------------------------------------------------------------------------------------------
+
+    def _append(self, command: client.InputAudioBufferAppend) -> None:
+        if not command.audio:
+            raise EngineError("invalid_input_modality", "Frames ride on sound: send them with audio.", param="video_frames")
+        if self._held:
+            return
+        pieces, verdicts = self._intake.hear(command, self._settings.input_format)
+        for verdict in verdicts:
+            self._outbox.emit(verdict)
+        for piece in pieces:
+            self._put(piece)
+
+    def _put(self, piece: Piece) -> None:
+        from vllm_omni.engine.duplex import commands
+
+        self._lane.put_sound(
+            commands.AppendAudio(
+                audio=piece.sound,
+                format="pcm16",
+                sample_rate_hz=16_000,
+                is_speech=piece.speech,
+                video_frames=tuple(base64.b64encode(frame).decode() for frame in piece.frames),
+                hints={"force_listen": True} if piece.listen else {},
+            ),
+            100.0,
+        )
+        if piece.completes:
+            self._gauge.unit(len(piece.frames))
+            self._show_gauge(piece.unit)
+
+    def _commit(self, command: client.InputAudioBufferCommit) -> None:
+        from vllm_omni.engine.duplex import commands
+
+        # The engine fills the unit up with silence: the next one begins with the next sound.
+        self._intake.restart()
+        self._lane.put(
+            commands.Commit(
+                final=command.final if isinstance(command.final, bool) else True,
+                create_response=command.create_response if isinstance(command.create_response, bool) else None,
+                is_speech=command.is_speech if isinstance(command.is_speech, bool) else None,
+            )
+        )
+
+    # -- the model's decisions ------------------------------------------------------------------------------------------
+
+    def _listened(self, event: Any) -> None:
+        details = dict(event.details or {})
+        inner = details.get("response")
+        metadata = inner.get("metadata") if isinstance(inner, dict) else None
+        reason = (metadata or {}).get("reason") or details.get("reason") or "model_listen"
+        engine_id = event.response_id
+        if isinstance(engine_id, str) and (self._reply is None or self._reply.engine_id != engine_id):
+            # About a response that the person has already interrupted.
+            return
+        response: JsonObject = {
+            "object": "realtime.response",
+            "status": "listening",
+            "metadata": {"reason": reason, "model_listen": reason == "model_listen"},
+        }
+        shown: str | None = None
+        if self._reply is not None and isinstance(engine_id, str):
+            shown = response["id"] = self._reply.id
+        self._outbox.emit(server.ResponseListen(response=response, response_id=UNSET if shown is None else shown))
+        if self._reply is None:
+            self._at_turn_boundary()
+
+    def _said(self, words: str) -> None:
+        self._gauge.said(len(words))
+        self._said_so_far = (self._said_so_far + words)[-_SUMMARY_CHARS:]
+
+    def _begin_reply(self, event: Any) -> None:
+        super()._begin_reply(event)
+        if self._said_so_far and not self._said_so_far.endswith("\n"):
+            self._said_so_far += "\n"
+
+    def _end_reply(self, reply: Reply, status: str, *, reason: str | None = None, heard_ms: float | None = None) -> None:
+        super()._end_reply(reply, status, reason=reason, heard_ms=heard_ms)
+        if heard_ms is None:
+            self._boundary.forget(reply.engine_id)
+
+    def _stop_model(self, command: Interrupt, reply: Reply | None) -> None:
+        from vllm_omni.engine.duplex import commands
+
+        if command.hard:
+            # The engine drops the request, and with it everything that was said in this call.
+            self._lane.forget_sound()
+            self._intake.restart()
+            self._gauge.forget()
+            self._lane.put(commands.BargeIn())
+        elif reply is not None:
+            self._boundary.yield_floor(reply.engine_id)
+            self._intake.listen()
+
+    # -- what this model does not take ------------------------------------------------------------------------------------
+
+    def _create_response(self, command: client.ResponseCreate) -> None:
+        from vllm_omni.engine.duplex import commands
+
+        refused = _REFUSED_OPTIONS & {name for name, value in command.response.items() if value is not None}
+        if refused:
+            name = sorted(refused)[0]
+            raise EngineError(
+                "unsupported_native_response_options", f"This model cannot change {name!r} for one response.", param=f"response.{name}"
+            )
+        if self._reply is not None:
+            raise EngineError("response_already_active", f"Response {self._reply.id} is in progress.")
+        self._lane.put(commands.CreateResponse(options=dict(command.response)))
+
+    def _create_item(self, command: client.ConversationItemCreate) -> None:
+        # Kept for whoever reads the conversation; the model itself remembers only what it heard and said.
+        self._add_item(self._checked_item(command, images=False), command.previous_item_id)
+
+    def _append_text(self, command: client.InputTextAppend) -> None:
+        raise EngineError("native_text_append_unsupported", "This model takes no typed text in a live session.", param="text")
+
+    def _patch(self, command: client.SessionUpdate) -> JsonObject:
+        session = command.session
+        if session.instructions is not UNSET and session.instructions != self._settings.instructions:
+            raise EngineError(
+                "instructions_update_unsupported",
+                "The instructions of a session of this model cannot change; open another call.",
+                param="session.instructions",
+            )
+        if session.ref_audio is not UNSET and session.ref_audio != self._settings.ref_audio:
+            raise EngineError(
+                "ref_audio_update_unsupported", "The voice of a session of this model cannot change.", param="session.ref_audio"
+            )
+        return super()._patch(command)
+
+    # -- context ------------------------------------------------------------------------------------------------------
+
+    def _show_gauge(self, unit: int) -> None:
+        gauge = self._gauge
+        if unit % _GAUGE_UNITS == 0:
+            left = gauge.seconds_left
+            self._outbox.emit(
+                server.OmnitalkContext(used_tokens=gauge.used, max_tokens=gauge.limit, by_kind=gauge.by_kind, seconds_left=left)
+            )
+        if self._warned < len(_WARN_AT) and gauge.full >= _WARN_AT[self._warned]:
+            self._warned += 1
+            left = gauge.seconds_left
+            about = f"; about {round(left)} s are left" if left is not None else ""
+            self._outbox.emit(
+                server.OmnitalkNotice(
+                    level="warning", code="context_filling", message=f"The model's memory is {gauge.full:.0%} full{about}."
+                )
+            )
+
+    def _at_turn_boundary(self) -> None:
+        if not self._rolling and self._gauge.window.mode == "off" and self._gauge.full >= _ROLL_OVER_AT:
+            self._rolling = True
+            self._spawn(self._roll_over(), "roll over")
+
+    async def _roll_over(self) -> None:
+        """A fresh engine session that has been told what was said in the old one. The seat is given back before it is taken again."""
+        summary = " ".join(self._said_so_far.split())
+        instructions = self._settings.instructions or "Streaming Omni Conversation."
+        config = {**self._config, "instructions": f"{instructions}\nEarlier in this call you said: {summary}" if summary else instructions}
+        config.pop("initial_user_text", None)
+        old = self._handle
+        self._attached.clear()
+        self._handle = None
+        await self._leave(old, "context_rollover")
+        fresh = await self._reopen(config)
+        self._handle = fresh
+        self._attached.set()
+        self._intake.restart()
+        self._gauge = self._new_gauge(self._gauge.limit, str(config["instructions"]))
+        self._warned = 0
+        self.rolled_over += 1
+        self._rolling = False
+        self._outbox.emit(
+            server.OmnitalkNotice(
+                level="info", code="context_renewed", message="The model's memory was full; it goes on with a summary of what it said."
+            )
+        )
+        self._spawn(self._listen_to(fresh), "events")
+
+    async def _pump(self) -> None:
+        while True:
+            command = await self._lane.get()
+            # Between two engine sessions sound waits in the lane, which is bounded.
+            await self._attached.wait()
+            await self._handle.submit(command)

@@ -1,0 +1,72 @@
+"""The settings of a call as vLLM-Omni's session object."""
+
+from omnitalk.engines.base import EngineError
+from omnitalk.protocol.base import JsonObject
+from omnitalk.protocol.session import SessionSettings
+
+__all__ = ["WINDOW_DEFAULTS", "native_session", "turn_session"]
+
+WINDOW_DEFAULTS: JsonObject = {"sliding_window_mode": "basic", "basic_window_high_tokens": 8_000, "basic_window_low_tokens": 6_000}
+"""vLLM-Omni leaves the window off, and a call then dies when the context is full (8.5 minutes with a camera)."""
+
+_MAX_UNIT_TOKENS = 20
+"""More text than this cannot be spoken within a unit; the engine's own default."""
+
+
+def native_session(settings: SessionSettings, voice: str) -> JsonObject:
+    """A continuous MiniCPM-o session. ``voice``: the reference voice as a data URL. Raises ``EngineError`` for what it cannot have."""
+    if settings.tools:
+        raise EngineError("unsupported", "This model calls no tools.", param="session.tools")
+    if settings.turn_detection is not None and settings.turn_detection.type == "semantic_vad":
+        message = "This model takes turns by itself: turn_detection is null, or server_vad to let your voice interrupt it."
+        raise EngineError("unsupported_turn_detection", message, param="session.turn_detection")
+    limit = settings.max_output_tokens
+    return _without_none(
+        {
+            "modalities": ["audio", "text"] if settings.speaks else ["text"],
+            "instructions": settings.instructions,
+            "initial_user_text": settings.initial_user_text,
+            "ref_audio": voice if settings.speaks else None,
+            "input_audio_format": "pcm16",
+            "output_audio_format": "pcm16",
+            "temperature": settings.temperature,
+            "max_response_output_tokens": None if limit is None else min(limit, _MAX_UNIT_TOKENS),
+            "speed": settings.speed if settings.speed != 1.0 else None,
+            # The call has its own voice-activity gate; the engine's would interrupt by itself, and hard.
+            "turn_detection": None,
+            "overlap_policy": "listen_only",
+            "playback_commit_policy": "ack_only",
+            # The call's own lease decides; the engine's must outlive it.
+            "idle_timeout_s": 3600,
+            "extra_body": {**WINDOW_DEFAULTS, "force_listen_count": 0, **settings.extra, "auto_response": True},
+        }
+    )
+
+
+def turn_session(settings: SessionSettings) -> JsonObject:
+    """A Qwen3-Omni session: turns that the call's own gate or the client ends. Raises ``EngineError`` for what it cannot have."""
+    if settings.ref_audio is not None:
+        raise EngineError(
+            "ref_audio_update_unsupported", "This model has voices of its own and takes no reference.", param="session.ref_audio"
+        )
+    return _without_none(
+        {
+            "modalities": ["audio", "text"] if settings.speaks else ["text"],
+            "instructions": settings.instructions,
+            "voice": settings.voice,
+            "input_audio_format": "pcm16",
+            "output_audio_format": "pcm16",
+            "temperature": settings.temperature,
+            "max_response_output_tokens": settings.max_output_tokens,
+            "speed": settings.speed if settings.speed != 1.0 else None,
+            "turn_detection": None,
+            "playback_commit_policy": "ack_only",
+            "idle_timeout_s": 3600,
+            "tools": list(settings.tools) or None,
+            "extra_body": {name: value for name, value in settings.extra.items() if name != "auto_response"},
+        }
+    )
+
+
+def _without_none(session: JsonObject) -> JsonObject:
+    return {name: value for name, value in session.items() if value is not None or name == "turn_detection"}

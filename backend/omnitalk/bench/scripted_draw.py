@@ -21,6 +21,8 @@ VARIABLE = "OMNITALK_DRAW"
 # A unit's text may be 28 characters long before the engine cuts it; six of the reply's words stay below.
 _WORDS_A_CHUNK = 6
 
+_FIRST_OF_MANY = 3_000
+
 # One second of codec frames and the end: what a turn's last chunk takes at most.
 _LAST_FRAMES = 26
 
@@ -33,6 +35,7 @@ class Script:
     chunks: int = 3
     listen_at: int | None = None
     empty: bool = False
+    vocabulary: int = 0
 
     @classmethod
     def read(cls) -> "Script":
@@ -67,8 +70,9 @@ class Draw:
             if is_speech:
                 self.heard = True
             elif self.heard:
-                self.heard, self.chunk, self.word = False, 0, 0
+                self.heard, self.chunk = False, 0
                 self.script = Script.read()
+                self.word = self.word if self.script.vocabulary else 0
         elif is_speech:
             # Heard while speaking: the turn goes on and the answer follows in a turn of its own.
             self.heard = True
@@ -87,6 +91,8 @@ class Draw:
             return "listen" if self.script.listen_at == self.chunk else "tts_bos"
         if position <= words:
             self.word += 1
+            if self.script.vocabulary:
+                return _FIRST_OF_MANY + (self.word - 1) % self.script.vocabulary
             return self.words[(self.word - 1) % len(self.words)]
         if last and position == words + 1:
             return "turn_eos"
@@ -101,8 +107,12 @@ def install() -> None:
         return
     from vllm_omni.model_executor.models.minicpmo_4_5.minicpmo_4_5_omni import MiniCPMO45OmniForConditionalGeneration as Thinker
 
+    from omnitalk.engines.omni.plugin import register
+
     from .checkpoint import REPLY_WORDS, word_id
 
+    # Whatever draw our engine would use is the one whose cost is paid.
+    register()
     if getattr(Thinker, "_omnitalk_draw", False):
         return
     Thinker._omnitalk_draw = True
@@ -143,6 +153,7 @@ def install() -> None:
     Thinker.prepare_duplex_sampling = prepare
     Thinker._sample_minicpmo45_native_duplex_row = sample
     _end_the_turn()
+    _random_voice()
 
 
 def _end_the_turn() -> None:
@@ -156,3 +167,46 @@ def _end_the_turn() -> None:
         return (min(most, _LAST_FRAMES) if most > _LAST_FRAMES else most), least
 
     talker._native_duplex_chunk_budget = budget
+
+
+def _random_voice() -> None:
+    # What reads the reference voice (two ONNX files that only the release has) is replaced by random weights of the same shape. The
+    # vocoder itself is left as it is.
+    import types
+
+    import numpy as np
+    import torch
+
+    try:
+        import s3tokenizer
+        from s3tokenizer.model_v2 import S3TokenizerV2
+        from vllm_omni.model_executor.models.step_audio2 import step_audio2_token2wav as loader
+    except ImportError:
+        # Without the gpu extra there is no vocoder whose voice could be read.
+        return
+
+    def load_model(path: str, *_: Any, **__: Any) -> Any:
+        tokenizer = S3TokenizerV2("speech_tokenizer_v2_25hz")
+        for parameter in tokenizer.parameters():
+            if not torch.isfinite(parameter).all() or parameter.abs().sum() == 0:
+                torch.nn.init.normal_(parameter, std=0.02)
+        return tokenizer
+
+    class Speaker:
+        def __init__(self, *_: Any, **__: Any) -> None: ...
+
+        def get_inputs(self) -> list[Any]:
+            return [types.SimpleNamespace(name="input")]
+
+        def run(self, *_: Any, **__: Any) -> list[Any]:
+            return [np.random.default_rng(0).normal(size=(1, 192)).astype("float32")]
+
+    if isinstance(loader.onnxruntime, types.SimpleNamespace):
+        return
+    runtime = loader.onnxruntime
+    loader.s3tokenizer = types.SimpleNamespace(
+        load_model=load_model, log_mel_spectrogram=s3tokenizer.log_mel_spectrogram, padding=s3tokenizer.padding
+    )
+    loader.onnxruntime = types.SimpleNamespace(
+        SessionOptions=runtime.SessionOptions, GraphOptimizationLevel=runtime.GraphOptimizationLevel, InferenceSession=Speaker
+    )

@@ -51,3 +51,31 @@ def latency(
     from omnitalk.bench.latency import main
 
     main(starts=starts, seconds=seconds, output=output)
+
+
+@app.command()
+def omni(
+    model: Annotated[str, typer.Option(help="Hub id or folder.")],
+    deploy_config: Annotated[str | None, typer.Option(help="Stages: a file or one of vLLM-Omni's names.")] = None,
+    stage_overrides: Annotated[str, typer.Option(help="Over that file, as JSON.")] = "{}",
+    calls: Annotated[str, typer.Option(help="Calls at once, one condition each.")] = "1,2,4",
+    camera: Annotated[bool, typer.Option(help="Measure every condition with a camera too.")] = False,
+    turns: Annotated[int, typer.Option(min=1, help="Questions a call asks.")] = 3,
+    interruptions: Annotated[bool, typer.Option(help="Also time a soft and a hard interruption.")] = False,
+    label: Annotated[str, typer.Option(help="Put before each condition.")] = "",
+    output: Annotated[Path | None, typer.Option(help="Append the table (Markdown) to this file.")] = None,
+) -> None:
+    """First sound, gapless sound and decisions of the omni engine with 1 to N calls, in this process (needs a GPU)."""
+    import json
+
+    from omnitalk.bench.omni import main
+    from omnitalk.engines.base import EngineError
+    from omnitalk.engines.omni import OmniEngine, OmniOptions
+
+    try:
+        options = OmniOptions(model=model, deploy_config=deploy_config, stage_overrides=json.loads(stage_overrides))
+        wanted = [int(number) for number in calls.split(",")]
+        main(OmniEngine(options), calls=wanted, camera=camera, turns=turns, label=label, interruptions=interruptions, output=output)
+    except (EngineError, ValueError) as problem:
+        typer.echo(f"omnitalk: {problem}", err=True)
+        raise typer.Exit(1) from problem

@@ -164,4 +164,8 @@ def build(folder: Path, size: Size = TINY) -> Path:
     (folder / "preprocessor_config.json").write_text(json.dumps(processor, indent=1))
     tokenizer.write(folder)
     _write_voice(folder / "assets" / "HT_ref_audio.wav")
+    if size is FULL:
+        from . import vocoder
+
+        vocoder.write(folder)
     return folder

@@ -11,6 +11,7 @@ from typing import Any
 from omnitalk.engines.base import EngineError
 
 from .options import OmniOptions, settled
+from .plugin import OURS
 
 __all__ = ["Progress", "build", "sentence"]
 
@@ -65,6 +66,7 @@ def build(options: OmniOptions, deploy: Path | None, told: Callable[[str, float]
         told("loading: importing vLLM", 0.01)
         from vllm_omni.entrypoints.duplex_omni import DuplexOmni
 
+        os.environ[OURS] = options.family
         _preload(options.model)
         arguments: dict[str, Any] = {
             "model": options.model,

@@ -10,8 +10,7 @@ LONG = "Tell me a long story about a brave little ship. Use many sentences."
 
 async def sounding(driver: Driver) -> server.ResponseOutputAudioDelta:
     """A response of which the first sound is there and the end is not."""
-    await driver.say(LONG)
-    await driver.session.submit(client.ResponseCreate())
+    await driver.begin(LONG)
     index = await driver.until_type(server.ResponseOutputAudioDelta)
     delta = driver.events[index]
     assert isinstance(delta, server.ResponseOutputAudioDelta)

@@ -1,5 +1,6 @@
 """A response is whole and in order, with the words of every piece of sound beside it."""
 
+import pytest
 from omnitalk.bench.driver import Driver, opened
 from omnitalk.engines.base import Engine
 from omnitalk.protocol import server
@@ -105,6 +106,8 @@ async def test_sound_comes_in_the_format_that_the_session_asked_for(engine: Engi
 
 
 async def test_metadata_of_a_response_comes_back(engine: Engine) -> None:
+    if not engine.capabilities.text_input:
+        pytest.skip("its responses begin by themselves: nobody can give them metadata")
     async with opened(engine) as driver:
         await driver.ask("Please say hello.", metadata={"topic": "greeting"})
         assert driver.all(server.ResponseDone)[-1].response["metadata"] == {"topic": "greeting"}

@@ -13,7 +13,7 @@ def test_auto_is_the_cascade_and_says_why(caplog: pytest.LogCaptureFixture) -> N
     with caplog.at_level("INFO"):
         engine = make_engine(ServeSettings(engine="auto"))
     assert engine.capabilities.name == "cascade"
-    assert "no GPU" in caplog.text
+    assert "needs a GPU and none was found" in caplog.text
 
 
 def test_an_endpoint_is_named_honestly() -> None:

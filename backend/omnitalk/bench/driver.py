@@ -19,10 +19,11 @@ PATIENCE_S = 60.0
 
 
 class Driver:
-    """``events``: everything but voice-activity frames, in order; ``frames``: those."""
+    """``events``: everything but voice-activity frames, in order; ``frames``: those. ``typed``: the engine takes typed text."""
 
-    def __init__(self, session: EngineSession) -> None:
+    def __init__(self, session: EngineSession, *, typed: bool = True) -> None:
         self.session = session
+        self._typed = typed
         self.events: list[EngineEvent] = []
         self.frames: list[NearEnd] = []
         self._changed = asyncio.Condition()
@@ -74,11 +75,23 @@ class Driver:
         await self.session.submit(client.ConversationItemCreate(item=item))
 
     async def ask(self, text: str, **options: object) -> tuple[int, int]:
-        """A text turn and its response; indices of ``response.created`` and ``rate_limits.updated``."""
+        """A turn and its response; indices of ``response.created`` and ``rate_limits.updated``."""
         start = len(self.events)
-        await self.say(text)
-        await self.session.submit(client.ResponseCreate(response=dict(options)))
+        await self.begin(text, **options)
         return await self.until_type(server.ResponseCreated, after=start), await self.until_type(server.RateLimitsUpdated, after=start)
+
+    async def begin(self, text: str, **options: object) -> None:
+        """A turn that will be answered: typed, or, to an engine that only listens, a second of something like speech and one of quiet."""
+        if self._typed:
+            await self.say(text)
+            await self.session.submit(client.ResponseCreate(response=dict(options)))
+            return
+        noise = np.random.default_rng(len(text))
+        for speech in (True, False):
+            for _ in range(10):
+                piece = noise.normal(0, 0.1 if speech else 0.0005, 1_600).astype(np.float32)
+                await self.session.submit(client.InputAudioBufferAppend(audio=encode(piece, "pcm16"), is_speech=speech))
+                await asyncio.sleep(0)
 
     async def hear(self, samples: Samples, rate: int = 16_000, *, encoding: str = "pcm16", pieces: Iterable[int] = ()) -> None:
         """The microphone, as fast as the engine takes it: 20 ms pieces, or of the sizes given (samples)."""
@@ -113,7 +126,8 @@ class opened:
         self._engine, self._settings, self._name = engine, settings or SessionSettings(), name
 
     async def __aenter__(self) -> Driver:
-        self._driver = Driver(await self._engine.open_session(self._name, self._settings))
+        session = await self._engine.open_session(self._name, self._settings)
+        self._driver = Driver(session, typed=self._engine.capabilities.text_input)
         return self._driver
 
     async def __aexit__(self, *_: object) -> None:

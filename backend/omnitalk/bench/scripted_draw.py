@@ -56,11 +56,13 @@ class Draw:
     chunk: int | None = None
     drawn: int = 0
     word: int = 0
+    fresh: bool = True
     _speaking: bool = False
 
-    def unit(self, *, is_speech: bool, force_listen: bool) -> None:
-        """A new unit of input has come."""
+    def unit(self, *, is_speech: bool, force_listen: bool, asked: bool = False) -> None:
+        """A new unit of input has come. ``asked``: the session began with a text that waits for an answer."""
         self.drawn = 0
+        self.heard = self.heard or asked
         if force_listen:
             self.heard = self.heard or is_speech
             self.chunk = None
@@ -138,7 +140,14 @@ def install() -> None:
         payload = (row.payload if row else None) or {}
         if row is None or row.seq != seen[0]:
             seen[:] = [row.seq if row else None]
-            draw.unit(is_speech=payload.get("is_speech") is True, force_listen=payload.get("force_listen") is True)
+            _note(row, payload)
+            state = self._minicpmo45_duplex_state_for_row(row_idx)
+            draw.unit(
+                is_speech=payload.get("is_speech") is True,
+                force_listen=payload.get("force_listen") is True,
+                asked=draw.fresh and bool(getattr(state, "pending_speech_response_open", False)),
+            )
+            draw.fresh = False
         elif len(seen) > 1:
             # One more step runs ahead of the scheduler after a unit's end; what it draws is dropped.
             return int(str(seen[1]))
@@ -154,6 +163,20 @@ def install() -> None:
     Thinker._sample_minicpmo45_native_duplex_row = sample
     _end_the_turn()
     _random_voice()
+
+
+def _note(row: Any, payload: dict[str, Any]) -> None:
+    """One line a unit beside the script: which of the engine's requests it came in, and as which unit of it."""
+    line = {
+        "session": str(row.session_id) if row else None,
+        "request": row.request_id if row else None,
+        "seq": row.seq if row else None,
+        "speech": payload.get("is_speech") is True,
+        "forced": payload.get("force_listen") is True,
+        "frames": len(payload.get("video_frames") or ()),
+    }
+    with Path(f"{os.environ[VARIABLE]}.log").open("a") as file:
+        file.write(json.dumps(line) + "\n")
 
 
 def _end_the_turn() -> None:

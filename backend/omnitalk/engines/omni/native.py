@@ -2,12 +2,14 @@
 
 import asyncio
 import base64
+import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 
 from omnitalk.engines.base import EngineError, Interrupt
+from omnitalk.engines.cascade.options import parse_options
 from omnitalk.media.vad import VadModel
 from omnitalk.protocol import client, server
 from omnitalk.protocol.base import UNSET, JsonObject
@@ -17,7 +19,7 @@ from .boundary import Boundary
 from .gauge import ContextGauge, Window
 from .intake import Piece
 from .reply import Reply
-from .session import OmniSession, Opened
+from .session import OmniSession, Opened, response_id_of
 
 __all__ = ["NativeSession"]
 
@@ -30,8 +32,19 @@ _WARN_AT = (0.75, 0.9)
 _ROLL_OVER_AT = 0.93
 """Without a window the session is renewed at the next turn boundary from here on: a long reply with a camera needs what is left."""
 
+_LEAST_MS = 100.0
 _SUMMARY_CHARS = 1_200
 _REFUSED_OPTIONS = frozenset({"instructions", "voice", "temperature", "max_output_tokens", "tools", "tool_choice"})
+
+_YIELD_S = 3.0
+"""The model decides a unit in about 0.1 s; beyond this something else is wrong."""
+
+
+class _Barrier(NamedTuple):
+    """Stands in the lane behind the unit in which the model gives way."""
+
+    engine_id: str
+
 
 Reopen = Callable[[JsonObject], Awaitable[Any]]
 
@@ -57,6 +70,9 @@ class NativeSession(OmniSession):
         self._voice_s = voice_s
         self._gauge = self._new_gauge(limit, settings.instructions or "")
         self._warned = 0
+        self._uncommitted_ms = 0.0
+        self._yielding: str | None = None
+        self._moved = asyncio.Event()
         self._rolling = False
         self._attached = asyncio.Event()
         self._attached.set()
@@ -74,6 +90,8 @@ class NativeSession(OmniSession):
             raise EngineError("invalid_input_modality", "Frames ride on sound: send them with audio.", param="video_frames")
         if self._held:
             return
+        if command.force_listen is True and self._reply is not None:
+            self._yield(self._reply)
         pieces, verdicts = self._intake.hear(command, self._settings.input_format)
         for verdict in verdicts:
             self._outbox.emit(verdict)
@@ -83,6 +101,7 @@ class NativeSession(OmniSession):
     def _put(self, piece: Piece) -> None:
         from vllm_omni.engine.duplex import commands
 
+        self._uncommitted_ms += 100.0
         self._lane.put_sound(
             commands.AppendAudio(
                 audio=piece.sound,
@@ -94,6 +113,9 @@ class NativeSession(OmniSession):
             ),
             100.0,
         )
+        if piece.completes and piece.listen and self._yielding is not None:
+            self._lane.put(_Barrier(self._yielding))
+            self._yielding = None
         if piece.completes:
             self._gauge.unit(len(piece.frames))
             self._show_gauge(piece.unit)
@@ -101,6 +123,9 @@ class NativeSession(OmniSession):
     def _commit(self, command: client.InputAudioBufferCommit) -> None:
         from vllm_omni.engine.duplex import commands
 
+        if self._uncommitted_ms < _LEAST_MS:
+            raise EngineError("input_audio_buffer_empty", "Less than 100 ms of sound came since the last commit.")
+        self._uncommitted_ms = 0.0
         # The engine fills the unit up with silence: the next one begins with the next sound.
         self._intake.restart()
         self._lane.put(
@@ -143,10 +168,9 @@ class NativeSession(OmniSession):
         if self._said_so_far and not self._said_so_far.endswith("\n"):
             self._said_so_far += "\n"
 
-    def _end_reply(self, reply: Reply, status: str, *, reason: str | None = None, heard_ms: float | None = None) -> None:
-        super()._end_reply(reply, status, reason=reason, heard_ms=heard_ms)
-        if heard_ms is None:
-            self._boundary.forget(reply.engine_id)
+    def _clear(self, command: client.InputAudioBufferClear) -> None:
+        super()._clear(command)
+        self._uncommitted_ms = 0.0
 
     def _stop_model(self, command: Interrupt, reply: Reply | None) -> None:
         from vllm_omni.engine.duplex import commands
@@ -158,14 +182,35 @@ class NativeSession(OmniSession):
             self._gauge.forget()
             self._lane.put(commands.BargeIn())
         elif reply is not None:
-            self._boundary.yield_floor(reply.engine_id)
-            self._intake.listen()
+            self._yield(reply)
+
+    def _yield(self, reply: Reply) -> None:
+        """Tell the model softly: it listens in the unit that is being filled, and its response ends there."""
+        self._boundary.yield_floor(reply.engine_id)
+        self._intake.listen()
+        self._yielding = reply.engine_id
+
+    async def _until_over(self, engine_id: str) -> None:
+        # The engine stamps a unit with the turn it belongs to when it is complete. One that is completed before the model has given
+        # way would count to the turn that is over, and its answer would be dropped.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_YIELD_S):
+                while self._boundary.yields(engine_id):
+                    self._moved.clear()
+                    await self._moved.wait()
+
+    def _engine_event(self, event: Any) -> None:
+        if event.type == "response.done":
+            self._boundary.forget(response_id_of(event))
+            self._moved.set()
+        super()._engine_event(event)
 
     # -- what this model does not take ------------------------------------------------------------------------------------
 
     def _create_response(self, command: client.ResponseCreate) -> None:
         from vllm_omni.engine.duplex import commands
 
+        parse_options(command.response, self._settings)
         refused = _REFUSED_OPTIONS & {name for name, value in command.response.items() if value is not None}
         if refused:
             name = sorted(refused)[0]
@@ -174,6 +219,8 @@ class NativeSession(OmniSession):
             )
         if self._reply is not None:
             raise EngineError("response_already_active", f"Response {self._reply.id} is in progress.")
+        if self._uncommitted_ms < _LEAST_MS:
+            raise EngineError("response_create_without_input", "Nothing was said since the last reply.")
         self._lane.put(commands.CreateResponse(options=dict(command.response)))
 
     def _create_item(self, command: client.ConversationItemCreate) -> None:
@@ -249,6 +296,9 @@ class NativeSession(OmniSession):
     async def _pump(self) -> None:
         while True:
             command = await self._lane.get()
+            if isinstance(command, _Barrier):
+                await self._until_over(command.engine_id)
+                continue
             # Between two engine sessions sound waits in the lane, which is bounded.
             await self._attached.wait()
             await self._handle.submit(command)

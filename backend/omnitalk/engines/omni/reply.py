@@ -36,7 +36,7 @@ class Reply:
         self.cut = False
         self.times: dict[str, float] = {}
         wire = settings.output_format
-        self._encoding = wire.encoding
+        self._encoding, self._rate = wire.encoding, wire.rate
         self._resampler = Resampler(RATE, wire.rate) if wire.rate != RATE else None
         self._waiting: tuple[bytes, JsonObject] | None = None
         self._chars = 0
@@ -92,14 +92,17 @@ class Reply:
             return
         pcm, metadata = self._waiting
         self._waiting = None
-        milliseconds = len(pcm) / 2 / RATE * 1000.0
-        self.writer.audio(self._converted(pcm), milliseconds, text, self._marks(text, self.writer.audio_ms, milliseconds), metadata)
+        sound, milliseconds = self._converted(pcm, last=metadata.get("end_of_turn") is True)
+        self.writer.audio(sound, milliseconds, text, self._marks(text, self.writer.audio_ms, milliseconds), metadata)
 
-    def _converted(self, pcm: bytes) -> bytes:
+    def _converted(self, pcm: bytes, *, last: bool) -> tuple[bytes, float]:
+        """In the client's format, and how long that lasts, ms: a resampler keeps a little back until the end."""
         if self._resampler is None and self._encoding == "pcm16":
-            return pcm
+            return pcm, len(pcm) / 2 / RATE * 1000.0
         samples = np.frombuffer(pcm, "<i2").astype(np.float32) / 32768.0
-        return encode(samples if self._resampler is None else self._resampler.process(samples), self._encoding)
+        if self._resampler is not None:
+            samples = self._resampler.process(samples, last=last)
+        return encode(samples, self._encoding), samples.size / self._rate * 1000.0
 
     def _marks(self, text: str, before_ms: float, length_ms: float) -> list[Mark]:
         """Where each word ends, spread over the piece by length: the engine knows no better (its own marks start anew each piece)."""

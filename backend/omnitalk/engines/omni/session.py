@@ -23,7 +23,7 @@ from .intake import Intake
 from .lane import CommandLane
 from .reply import Reply
 
-__all__ = ["OmniSession", "Opened"]
+__all__ = ["OmniSession", "Opened", "response_id_of"]
 
 log = structlog.get_logger("omnitalk.omni")
 
@@ -250,7 +250,7 @@ class OmniSession(abc.ABC):
                 self._response_event(event)
 
     def _response_event(self, event: Any) -> None:
-        response_id = _response_id(event)
+        response_id = response_id_of(event)
         if event.type == "response.done" and response_id in self._dead:
             self._dead.pop(response_id)
             return
@@ -260,12 +260,13 @@ class OmniSession(abc.ABC):
         match event.type:
             case "response.speak":
                 reply.writer.speak({"model_speak": True})
-            case "response.output_audio.delta":
+            case "response.output_audio.delta" if self._settings.speaks:
                 reply.sound(base64.b64decode(event.delta), dict(event.metadata or {}))
-            case "response.output_audio_transcript.delta":
+            case "response.output_audio_transcript.delta" if self._settings.speaks:
                 reply.words(event.delta)
                 self._said(event.delta)
-            case "response.output_text.delta":
+            case "response.output_text.delta" | "response.output_audio_transcript.delta" if event.delta:
+                # A text-only session of this engine still calls its words a transcript.
                 reply.writer.text(event.delta)
                 self._said(event.delta)
             case "response.done":
@@ -296,7 +297,7 @@ class OmniSession(abc.ABC):
     # -- replies ------------------------------------------------------------------------------------------------------
 
     def _begin_reply(self, event: Any) -> None:
-        engine_id = _response_id(event)
+        engine_id = response_id_of(event)
         if self._reply is not None:
             # One response at a time on the wire: the engine has gone on, so the old one is over.
             self._end_reply(self._reply, "completed")
@@ -420,7 +421,8 @@ class OmniSession(abc.ABC):
         return item
 
 
-def _response_id(event: Any) -> str:
+def response_id_of(event: Any) -> str:
+    """The response that one of the engine's events is about, empty when it is about none."""
     found = event.response_id
     if not isinstance(found, str):
         response = getattr(event, "response", None)

@@ -1,0 +1,3 @@
+"""The contract of every engine, kept by this one: the very tests of ``tests/contract``."""
+
+from tests.contract.test_interrupt import *  # noqa: F403

@@ -56,6 +56,7 @@ class ContextGauge:
         self._voice = round(voice_s * VOICE_TOKENS_A_SECOND)
         self._units: deque[list[float]] = deque()
         self._previous = 0.0
+        self._correction = 0
         self.dropped_units = 0
 
     def unit(self, frames: int) -> None:
@@ -71,9 +72,14 @@ class ContextGauge:
         self._units[-1][2] += characters / _CHARS_A_TOKEN
         self._slide()
 
+    def measured(self, tokens: int) -> None:
+        """The engine's own count of what is in the context now: the estimate is set right by it."""
+        self._correction += tokens - self.used
+
     def forget(self) -> None:
         """A hard interruption: only what stands before the call is left."""
         self._units.clear()
+        self._correction = 0
         self._previous = 0.0
 
     def _slide(self) -> None:
@@ -92,7 +98,7 @@ class ContextGauge:
 
     @property
     def by_kind(self) -> dict[str, int]:
-        """Tokens by what they hold."""
+        """Tokens by what they hold; ``other`` is what the engine counted and the estimate did not (negative: the reverse)."""
         sound, pictures, speech = (sum(unit[index] for unit in self._units) for index in range(3))
         return {
             "instructions": self._prefix,
@@ -100,12 +106,13 @@ class ContextGauge:
             "sound": round(sound),
             "pictures": round(pictures),
             "replies": round(speech + self._previous),
+            "other": self._correction,
         }
 
     @property
     def used(self) -> int:
         """Tokens in the context now."""
-        return sum(self.by_kind.values())
+        return max(0, sum(self.by_kind.values()))
 
     @property
     def full(self) -> float:

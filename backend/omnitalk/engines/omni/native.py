@@ -163,6 +163,15 @@ class NativeSession(OmniSession):
         self._gauge.said(len(words))
         self._said_so_far = (self._said_so_far + words)[-_SUMMARY_CHARS:]
 
+    def _measured(self, reply: Reply, metadata: JsonObject) -> None:
+        # The count adds up over a response's units: only with its first piece is it the length of the context.
+        engine: Any = metadata.get("vllm_omni")
+        stages = engine.get("stage_metrics") if isinstance(engine, dict) else None
+        thinker = stages.get("0") if isinstance(stages, dict) else None
+        tokens = thinker.get("num_tokens_in") if isinstance(thinker, dict) else None
+        if reply.pieces == 0 and isinstance(tokens, int) and 0 < tokens <= self._gauge.limit:
+            self._gauge.measured(tokens)
+
     def _begin_reply(self, event: Any) -> None:
         super()._begin_reply(event)
         if self._said_so_far and not self._said_so_far.endswith("\n"):

@@ -34,6 +34,7 @@ class Reply:
         self.engine_id = engine_id
         self.id = new_id("resp")
         self.cut = False
+        self.pieces = 0
         self.times: dict[str, float] = {}
         wire = settings.output_format
         self._encoding, self._rate = wire.encoding, wire.rate
@@ -56,6 +57,7 @@ class Reply:
     def sound(self, pcm: bytes, metadata: JsonObject) -> None:
         """PCM16 at 24 kHz. The engine sends the words of a piece right after it: it waits for them."""
         self._flush("")
+        self.pieces += 1
         self._note_times(metadata)
         self._waiting = (pcm, {name: metadata[name] for name in _TOLD if name in metadata})
 

@@ -194,6 +194,9 @@ class OmniSession(abc.ABC):
     def _listened(self, event: Any) -> None:  # noqa: B027 - not every model says so
         """The model decided to listen."""
 
+    def _measured(self, reply: Reply, metadata: JsonObject) -> None:  # noqa: B027 - only a gauge cares
+        """What the engine says about a piece of sound."""
+
     def _said(self, words: str) -> None:  # noqa: B027 - only a gauge cares
         """The model said these words."""
 
@@ -261,7 +264,9 @@ class OmniSession(abc.ABC):
             case "response.speak":
                 reply.writer.speak({"model_speak": True})
             case "response.output_audio.delta" if self._settings.speaks:
-                reply.sound(base64.b64decode(event.delta), dict(event.metadata or {}))
+                metadata = dict(event.metadata or {})
+                self._measured(reply, metadata)
+                reply.sound(base64.b64decode(event.delta), metadata)
             case "response.output_audio_transcript.delta" if self._settings.speaks:
                 reply.words(event.delta)
                 self._said(event.delta)

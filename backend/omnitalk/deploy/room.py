@@ -1,0 +1,88 @@
+"""Whether the stages have room: on the cards of a file, and on the GPUs it is held against."""
+
+from collections.abc import Sequence
+
+from .facts import GIB
+from .gpus import Gpu
+from .memory import taken_by_card
+from .report import CardUse, Report
+
+__all__ = ["placement_rules"]
+
+_MARGIN = 1.0
+"""GiB of a card left to allocators and fragmentation."""
+
+
+def placement_rules(report: Report, gpus: Sequence[Gpu] | None) -> None:
+    """Shares of a card, tensor parallelism, and the arithmetic of each card."""
+    _shares(report)
+    for stage in report.stages:
+        facts = report.model.stages.get(stage.stage_id) if report.model else None
+        if facts is None:
+            continue
+        if facts.heads % stage.tensor_parallel:
+            report.add(
+                "error",
+                f"Stage {stage.stage_id}: tensor_parallel_size {stage.tensor_parallel} does not divide the {facts.heads} attention heads.",
+            )
+        length = stage.model_len or facts.context
+        if facts.context is not None and stage.model_len is not None and stage.model_len > facts.context:
+            report.add("error", f"Stage {stage.stage_id}: max_model_len {stage.model_len} is more than the model's {facts.context} tokens.")
+        if facts.whole_cache and stage.cache_bytes is not None and stage.sequences and length:
+            least = facts.kv_bytes * stage.sequences * length
+            if stage.cache_bytes < least:
+                report.add(
+                    "error",
+                    f"Stage {stage.stage_id} ({facts.name}): {stage.sequences} sequences of {length} tokens need {least / GIB:.2f} GiB of "
+                    f"cache, and kv_cache_memory_bytes is {stage.cache_bytes / GIB:.2f} GiB. A sequence pushed out of it cannot go on.",
+                )
+    if gpus:
+        _cards(report, gpus)
+
+
+def _shares(report: Report) -> None:
+    """vLLM-Omni caps a later stage at what is left, without failing: then it starves instead."""
+    shares: dict[int, list[tuple[int, float]]] = {}
+    for stage in report.stages:
+        for replica in stage.replicas or ():
+            for card in replica:
+                if stage.utilization is not None:
+                    shares.setdefault(card, []).append((stage.stage_id, stage.utilization))
+    for card, parts in sorted(shares.items()):
+        total = round(sum(share for _, share in parts), 4)
+        if total > 1:
+            said = " + ".join(f"{share:g} (stage {stage_id})" for stage_id, share in parts)
+            report.add(
+                "error",
+                f"GPU {card}: gpu_memory_utilization adds up to {total:g} = {said}; more than the whole card is given out. "
+                "(Where stages run on different hosts, check each host's with --stage.)",
+            )
+
+
+def _cards(report: Report, gpus: Sequence[Gpu]) -> None:
+    wanted = sorted({card for stage in report.stages for replica in stage.replicas or () for card in replica})
+    beyond = [card for card in wanted if card >= len(gpus)]
+    if beyond:
+        have = "1 GPU" if len(gpus) == 1 else f"{len(gpus)} GPUs"
+        report.add(
+            "error", f"The file places stages on GPU {', '.join(map(str, beyond))}; there {'is' if len(gpus) == 1 else 'are'} {have}."
+        )
+    by_id = {stage.stage_id: stage for stage in report.stages}
+    taken = taken_by_card({number: (by_id[number], memory) for number, memory in report.memory.items()})
+    for card, need in sorted(taken.items()):
+        if card >= len(gpus):
+            continue
+        gpu = gpus[card]
+        use = CardUse(card, gpu.name, need + _MARGIN, gpu.total, gpu.used)
+        report.cards.append(use)
+        if not use.fits:
+            beside = f" beside the {gpu.used:.1f} GiB that are in use" if gpu.used >= 0.5 else ""
+            report.add("error", f"GPU {card} ({gpu.name}): the stages may take {use.taken:.1f} of {gpu.total:.1f} GiB{beside}.")
+    for number, memory in sorted(report.memory.items()):
+        facts = report.model.stages[number] if report.model else None
+        if memory.short > 0 and facts is not None:
+            stage = by_id[number]
+            share = "" if stage.utilization is None else f" Its share is {stage.utilization:g} of the card."
+            parts = f"{memory.weights:.1f} of weights, {memory.working:.1f}{' (estimate)' if memory.estimate else ''} to work in"
+            cache = " and the cache of one whole context" if facts.kv_bytes else ""
+            report.add("error", f"Stage {number} ({facts.name}) lacks {memory.short:.1f} GiB for {parts}{cache}.{share}")

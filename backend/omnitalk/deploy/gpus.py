@@ -15,7 +15,7 @@ KNOWN_CARDS: Mapping[str, float] = MappingProxyType(
 )
 """GiB that the driver shows, which is less than what is printed on the box."""
 
-_DESCRIBED = re.compile(r"(?:(\d{1,2})x)?(\w+(?:\.\d+)?)", re.ASCII)
+_DESCRIBED = re.compile(r"(?:(\d{1,2})x)?(\d+(?:\.\d+)?|[a-z]\w*)", re.ASCII)
 _QUERY = ("--query-gpu=index,uuid,name,memory.total,memory.used", "--format=csv,noheader,nounits")
 
 

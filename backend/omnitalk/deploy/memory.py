@@ -44,18 +44,9 @@ def stage_memory(stage: StagePlan, facts: StageFacts, card: float) -> StageMemor
     working += facts.per_seat * (stage.sequences or 1)
     graphs = 0.0 if stage.eager else GRAPHS
     if facts.kv_bytes == 0:
-        # No cache: the share of the card in the file is an upper bound that is never filled.
-        budget = card if stage.utilization is None else card * stage.utilization
+        # Without a cache nothing fills the stage's share of the card, and nothing stops at it either.
         taken = weights + working + graphs
-        return StageMemory(
-            weights=weights,
-            working=working,
-            cache=0.0,
-            tokens=None,
-            taken=taken,
-            short=max(0.0, weights + working - budget),
-            estimate=guessed,
-        )
+        return StageMemory(weights=weights, working=working, cache=0.0, tokens=None, taken=taken, short=0.0, estimate=guessed)
     # Heads are divided; below one head a card they are copied.
     each = facts.kv_bytes / min(stage.tensor_parallel, facts.kv_heads)
     length = stage.model_len or facts.context or 0

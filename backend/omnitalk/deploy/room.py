@@ -63,10 +63,8 @@ def _cards(report: Report, gpus: Sequence[Gpu]) -> None:
     wanted = sorted({card for stage in report.stages for replica in stage.replicas or () for card in replica})
     beyond = [card for card in wanted if card >= len(gpus)]
     if beyond:
-        have = "1 GPU" if len(gpus) == 1 else f"{len(gpus)} GPUs"
-        report.add(
-            "error", f"The file places stages on GPU {', '.join(map(str, beyond))}; there {'is' if len(gpus) == 1 else 'are'} {have}."
-        )
+        have = "is 1 GPU" if len(gpus) == 1 else f"are {len(gpus)} GPUs"
+        report.add("error", f"The file places stages on GPU {', '.join(map(str, beyond))}; there {have}, counted from 0.")
     by_id = {stage.stage_id: stage for stage in report.stages}
     taken = taken_by_card({number: (by_id[number], memory) for number, memory in report.memory.items()})
     for card, need in sorted(taken.items()):

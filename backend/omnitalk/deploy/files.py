@@ -175,6 +175,8 @@ def _shape(path: Path, data: Mapping[Any, Any]) -> None:
             raise DeployFileError(f"{path}: {name} is a mapping, not {type(value).__name__}.")
     if not isinstance(data.get("duplex_session") or {}, Mapping):
         raise DeployFileError(f"{path}: duplex_session is a mapping of keys, not {type(data['duplex_session']).__name__}.")
+    if not isinstance(data.get("pipeline"), str | None):
+        raise DeployFileError(f"{path}: pipeline is the name of a model's pipeline, not {data['pipeline']!r}.")
     lists = [("stages", data.get("stages"))]
     for name, section in platforms.items():
         if section is not None and not isinstance(section, Mapping):

@@ -85,3 +85,9 @@ def test_replicas_take_their_cards(overlay_file: Overlay) -> None:
     report = check(file, described("80,24,24"))
     assert report.accepted
     assert _at(report, 1).taken == _at(report, 2).taken == pytest.approx(report.memory[1].taken + 1)
+
+
+def test_a_card_too_full_to_start_stages_side_by_side_is_noted(overlay_file: Overlay) -> None:
+    fuller = "stages: [{stage_id: 0, gpu_memory_utilization: 0.64}]\n"
+    assert "parallel_stage_init" in _told(check(overlay_file(BASE + fuller), described("h200")), "note")
+    assert "parallel_stage_init" not in _told(check(overlay_file(BASE), described("h200")), "note")

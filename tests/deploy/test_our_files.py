@@ -39,6 +39,7 @@ def test_it_is_accepted_on_its_cards(name: str, upstream: Upstream) -> None:
         report = check(file, described(cards), stages)
         assert [finding.text for finding in report.findings if finding.level == "error"] == []
         assert set(report.memory) == set(stages or (0, 1, 2))
+        assert not any("parallel_stage_init" in finding.text for finding in report.findings)
         assert {use.index for use in report.cards} <= set(range(len(described(cards))))
 
 

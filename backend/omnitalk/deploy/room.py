@@ -12,6 +12,9 @@ __all__ = ["placement_rules"]
 _MARGIN = 1.0
 """GiB of a card left to allocators and fragmentation."""
 
+_SIDE_BY_SIDE = 2.0
+"""GiB that vLLM-Omni keeps free for the graphs of each stage, and once more for others, when it starts stages side by side."""
+
 
 def placement_rules(report: Report, gpus: Sequence[Gpu] | None) -> None:
     """Shares of a card, tensor parallelism, and the arithmetic of each card."""
@@ -76,6 +79,7 @@ def _cards(report: Report, gpus: Sequence[Gpu]) -> None:
         if not use.fits:
             beside = f" beside the {gpu.used:.1f} GiB that are in use" if gpu.used >= 0.5 else ""
             report.add("error", f"GPU {card} ({gpu.name}): the stages may take {use.taken:.1f} of {gpu.total:.1f} GiB{beside}.")
+        _side_by_side(report, card, gpu)
     for number, memory in sorted(report.memory.items()):
         facts = report.model.stages[number] if report.model else None
         if memory.short > 0 and facts is not None:
@@ -84,3 +88,17 @@ def _cards(report: Report, gpus: Sequence[Gpu]) -> None:
             parts = f"{memory.weights:.1f} of weights, {memory.working:.1f}{' (estimate)' if memory.estimate else ''} to work in"
             cache = " and the cache of one whole context" if facts.kv_bytes else ""
             report.add("error", f"Stage {number} ({facts.name}) lacks {memory.short:.1f} GiB for {parts}{cache}.{share}")
+
+
+def _side_by_side(report: Report, card: int, gpu: Gpu) -> None:
+    """vLLM-Omni's own sum, made before it starts stages of one card at the same time."""
+    here = [stage for stage in report.stages if any(card in replica for replica in stage.replicas or ())]
+    if len(here) < 2 or any(stage.utilization is None for stage in here):
+        return
+    needed = _SIDE_BY_SIDE + sum((stage.utilization or 0) * gpu.total + (0 if stage.eager else _SIDE_BY_SIDE) for stage in here)
+    if needed > gpu.total:
+        report.add(
+            "note",
+            f"GPU {card}: its stages start one after the other only. Side by side (parallel_stage_init) vLLM-Omni wants {needed:.1f} of "
+            f"{gpu.total:.1f} GiB.",
+        )

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from omnitalk.deploy import DeployFile, Report, check, described, window_marks
+from omnitalk.deploy import DeployFile, DeployFileError, Report, check, described, parse_overrides, window_marks
 
 Overlay = Callable[[str], DeployFile]
 BASE = "base_config: minicpmo_4_5.yaml\n"
@@ -141,3 +141,35 @@ def test_an_unknown_model_is_judged_by_form_only(overlay_file: Overlay) -> None:
     assert report.accepted
     assert "Nothing is known of the memory of nobodys" in _told(report, "warning")
     assert report.memory == {}
+
+
+def test_overrides_win_over_file_and_platform(overlay_file: Overlay) -> None:
+    given = parse_overrides('{"1": {"kv_cache_memory_bytes": 4294967296, "max_num_seqs": null}, "0": {"devices": "1"}}')
+    report = check(overlay_file(BASE), overrides=given)
+    assert report.accepted
+    assert (report.stages[1].cache_bytes, report.stages[1].sequences) == (4294967296, 4)
+    assert report.stages[0].replicas == ((1,),)
+
+
+def test_wrong_overrides_are_named(overlay_file: Overlay) -> None:
+    report = check(overlay_file(BASE), overrides={5: {}, 0: {"max_num_seq": 3}})
+    told = _told(report, "error")
+    assert "--stage-overrides: there is no stage 5" in told
+    assert "--stage-overrides: stage 0: max_num_seq is no key of a stage" in told
+    assert "Did you mean max_num_seqs?" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "is not JSON"),
+        ("[1]", "an object of stages, not list"),
+        ('{"a": {}}', "'a' is no stage id"),
+        ('{"0": 5}', "stage 0 is an object of keys"),
+    ],
+)
+def test_overrides_that_cannot_be_read_are_refused(text: str, told: str) -> None:
+    with pytest.raises(DeployFileError) as refused:
+        parse_overrides(text)
+    assert told in str(refused.value)
+    assert "use {" in str(refused.value)

@@ -88,6 +88,30 @@ def test_replicas_take_their_cards(overlay_file: Overlay) -> None:
 
 
 def test_a_card_too_full_to_start_stages_side_by_side_is_noted(overlay_file: Overlay) -> None:
-    fuller = "stages: [{stage_id: 0, gpu_memory_utilization: 0.64}]\n"
+    fuller = "stages: [{stage_id: 0, gpu_memory_utilization: 0.65}]\n"
     assert "parallel_stage_init" in _told(check(overlay_file(BASE + fuller), described("h200")), "note")
     assert "parallel_stage_init" not in _told(check(overlay_file(BASE), described("h200")), "note")
+
+
+def test_shares_of_more_than_a_card_pass_only_where_the_sum_is_known_to_fit(overlay_file: Overlay) -> None:
+    file = overlay_file(BASE + "stages: [{stage_id: 0, gpu_memory_utilization: 0.75}]\n")
+    assert "adds up to 1.08" in _told(check(file), "error")
+    roomy = check(file, described("h200"))
+    assert roomy.accepted
+    assert "adds up to 1.08" in _told(roomy, "warning")
+    # The talker's cache is not fixed any more: it takes its share.
+    free = BASE + "platforms: {cuda: {stages: [{stage_id: 1, kv_cache_memory_bytes: null}]}}\n"
+    taken = overlay_file(free + "stages: [{stage_id: 0, gpu_memory_utilization: 0.85}]\n")
+    assert "adds up to 1.18" in _told(check(taken, described("h200")), "error")
+
+
+def test_a_cache_of_one_byte_a_value_holds_twice_as_much(overlay_file: Overlay) -> None:
+    plain = check(overlay_file(BASE), described("h200")).memory[0].tokens or 0
+    small = check(overlay_file(BASE + "stages: [{stage_id: 0, kv_cache_dtype: fp8}]\n"), described("h200")).memory[0].tokens or 0
+    assert small == pytest.approx(2 * plain, abs=2)
+
+
+def test_weights_of_another_kind_are_said_to_be_counted_in_16_bits(overlay_file: Overlay) -> None:
+    report = check(overlay_file(BASE + "stages: [{stage_id: 0, quantization: fp8}]\n"), described("h200"))
+    assert report.memory[0].estimate
+    assert "not in 16 bits" in _told(report, "note")

@@ -14,34 +14,39 @@ app = typer.Typer(help="How a model is laid over GPUs: list, show, check and wri
 
 FileArgument = Annotated[str, typer.Argument(help="A name from `deploy list`, or a path.", metavar="FILE_OR_NAME")]
 GpusOption = Annotated[str | None, typer.Option(help="GPUs to hold it against, as 80, 2x80 (GiB each) or 8x4090; this machine's without.")]
+OverridesOption = Annotated[str | None, typer.Option(help="Keys by stage that win over the file, as JSON.")]
 StageOption = Annotated[list[int] | None, typer.Option(help="Only this stage is on this host (repeatable), when others run elsewhere.")]
 
 
 @app.command("list")
-def list_files() -> None:
-    """The files that ship with Omnitalk."""
+def list_files(gpus: GpusOption = None) -> None:
+    """The files that ship with Omnitalk, and which of them the GPUs can hold."""
     from omnitalk.deploy import check, our_files, read
 
     console = _console()
+    held, why = _gpus(gpus)
     for path in our_files():
-        report = check(read(path))
-        console.print(f"{path.stem}  ({_calls(report)})", highlight=False)
+        report = check(read(path), held)
+        fits = "" if held is None else ", fits" if report.accepted else ", does not fit"
+        console.print(f"{path.stem}  ({_calls(report)}{fits})", highlight=False)
         console.print(f"    {_about(path)}", soft_wrap=True, highlight=False)
+    told = f"{why} Name GPUs with --gpus to see what they hold." if held is None else f"Held against {_named(held)}."
+    console.print(told, soft_wrap=True, highlight=False, markup=False)
 
 
 @app.command()
-def show(file: FileArgument, stage: StageOption = None, gpus: GpusOption = None) -> None:
+def show(file: FileArgument, stage: StageOption = None, gpus: GpusOption = None, stage_overrides: OverridesOption = None) -> None:
     """Stages, GPUs, memory and calls of a deploy file."""
     console = _console()
-    report, held, why = _judge(file, gpus, stage)
+    report, held, why = _judge(file, gpus, stage, stage_overrides)
     _print_report(console, report, held, why)
 
 
 @app.command()
-def check(file: FileArgument, stage: StageOption = None, gpus: GpusOption = None) -> None:
+def check(file: FileArgument, stage: StageOption = None, gpus: GpusOption = None, stage_overrides: OverridesOption = None) -> None:
     """Judge a deploy file; exit 1 when it will not start or not serve, here or on the GPUs given."""
     console = _console()
-    report, held, why = _judge(file, gpus, stage)
+    report, held, why = _judge(file, gpus, stage, stage_overrides)
     _print_report(console, report, held, why)
     raise typer.Exit(0 if report.accepted else 1)
 
@@ -60,21 +65,30 @@ def write(file: FileArgument, to: Annotated[Path, typer.Option("--to", "-o", hel
     typer.echo(f"Written to {to}.")
 
 
-def _judge(name: str, gpus: str | None, stages: list[int] | None) -> tuple["Report", "list[Gpu] | None", str]:
+def _judge(name: str, gpus: str | None, stages: list[int] | None, given: str | None) -> tuple["Report", "list[Gpu] | None", str]:
     """The report, the GPUs it was held against, and why there are none."""
-    from omnitalk.deploy import NoGpus, described, on_this_machine
+    from omnitalk.deploy import DeployFileError, parse_overrides
     from omnitalk.deploy import check as judge
 
     source = _read(name)
-    held: list[Gpu] | None = None
-    why = ""
+    held, why = _gpus(gpus)
     try:
-        held = on_this_machine() if gpus is None else described(gpus)
+        overrides = parse_overrides(given) if given is not None else None
+    except DeployFileError as problem:
+        _refuse(str(problem))
+    return judge(source, held, stages or None, overrides), held, why
+
+
+def _gpus(described_as: str | None) -> tuple["list[Gpu] | None", str]:
+    """The GPUs that are meant, or None and why."""
+    from omnitalk.deploy import NoGpus, described, on_this_machine
+
+    try:
+        return (on_this_machine() if described_as is None else described(described_as)), ""
     except NoGpus as problem:
-        if gpus is not None:
+        if described_as is not None:
             _refuse(str(problem))
-        why = str(problem)
-    return judge(source, held, stages or None), held, why
+        return None, str(problem)
 
 
 def _read(name: str) -> "DeployFile":

@@ -4,6 +4,7 @@ from .check import check
 from .files import DeployFile, DeployFileError, find_file, our_files, read, write
 from .gpus import Gpu, NoGpus, described, on_this_machine
 from .memory import window_marks
+from .overrides import parse_overrides
 from .report import CardUse, Finding, Report
 from .upstream import Upstream, find_upstream
 
@@ -22,6 +23,7 @@ __all__ = [
     "find_upstream",
     "on_this_machine",
     "our_files",
+    "parse_overrides",
     "read",
     "window_marks",
     "write",

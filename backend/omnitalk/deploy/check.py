@@ -1,6 +1,7 @@
 """Judges a deploy file: keys, stages, sessions, placement, and whether given GPUs can hold it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from .facts import facts_for
 from .files import DeployFile
@@ -9,6 +10,7 @@ from .keys import unknown_keys
 from .layout import LayoutError, StagePlan, plan
 from .memory import stage_memory
 from .merge import for_platform
+from .overrides import overridden
 from .report import Report
 from .room import placement_rules
 from .rules import call_rules, connector_rules, id_rules, session_rules
@@ -16,9 +18,17 @@ from .rules import call_rules, connector_rules, id_rules, session_rules
 __all__ = ["check"]
 
 
-def check(file: DeployFile, gpus: Sequence[Gpu] | None = None, only: Collection[int] | None = None) -> Report:
-    """Judges ``file`` as it runs on CUDA, against ``gpus`` when given. ``only``: the stages that this host runs when others run
-    elsewhere."""
+def check(
+    file: DeployFile,
+    gpus: Sequence[Gpu] | None = None,
+    only: Collection[int] | None = None,
+    overrides: Mapping[int, Mapping[str, Any]] | None = None,
+) -> Report:
+    """Judges ``file`` as it runs on CUDA, against ``gpus`` when given.
+
+    ``only``: the stages that this host runs when others run elsewhere. ``overrides``: keys by stage that are given when the model is
+    started and win over the file (``parse_overrides``).
+    """
     names = tuple(path.name for path in file.chain) + ((file.missing_base,) if file.missing_base else ())
     pipeline, model = facts_for(file.data.get("pipeline"), names)
     report = Report(file, pipeline=pipeline, model=model, only=None if only is None else frozenset(only))
@@ -36,7 +46,7 @@ def check(file: DeployFile, gpus: Sequence[Gpu] | None = None, only: Collection[
     id_rules(report)
     session_rules(report)
     connector_rules(report)
-    for stated in for_platform(file.data):
+    for stated in overridden(report, for_platform(file.data), overrides or {}):
         try:
             report.stages.append(plan(stated, file.data))
         except LayoutError as problem:

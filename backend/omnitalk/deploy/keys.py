@@ -1,12 +1,12 @@
 """Unknown keys, over a file and what our own files of its chain add. vLLM-Omni's own files are not judged."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .files import DeployFile
 from .schema import PLATFORMS, SESSION_KEYS, STAGE_KEYS, TESTED_VERSION, TOP_KEYS, did_you_mean
 
-__all__ = ["unknown_keys"]
+__all__ = ["stage_key_problems", "unknown_keys"]
 
 
 def unknown_keys(file: DeployFile) -> Iterator[str]:
@@ -31,15 +31,17 @@ def unknown_keys(file: DeployFile) -> Iterator[str]:
             yield f"{path} holds {text!r}: vLLM-Omni would fill that in when it loads the file, Omnitalk does not. Write the value."
 
 
+def stage_key_problems(where: str, keys: Iterable[Any]) -> Iterator[str]:
+    """One sentence for each of ``keys`` that a stage does not take."""
+    for key in sorted(map(str, set(keys) - STAGE_KEYS)):
+        yield f"{where}: {key} is no key of a stage; vLLM-Omni {TESTED_VERSION} would refuse it at start.{did_you_mean(key, STAGE_KEYS)}"
+
+
 def _stages(where: str, stages: Any) -> Iterator[str]:
     for stage in stages or ():
         number = stage["stage_id"]
         keys = {*stage, *(stage.get("engine_args") or ()), *(stage.get("engine_extras") or ())}
-        for key in sorted(map(str, keys - STAGE_KEYS)):
-            yield (
-                f"{where}Stage {number}: {key} is no key of a stage; vLLM-Omni {TESTED_VERSION} would refuse it at start."
-                f"{did_you_mean(key, STAGE_KEYS)}"
-            )
+        yield from stage_key_problems(f"{where}Stage {number}", keys)
 
 
 def _strings(path: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -13,8 +13,8 @@ class LayoutError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class StagePlan:
-    """One stage as a file states it; None = vLLM decides. ``replicas``: the cards of each replica, as indices into what the server may
-    see."""
+    """One stage as a file states it; None = vLLM decides. ``small_cache``: one byte a value. ``other_weights``: not in bf16. ``replicas``:
+    the cards of each replica, as indices into what the server may see."""
 
     stage_id: int
     replicas: tuple[tuple[int, ...], ...] | None
@@ -25,6 +25,8 @@ class StagePlan:
     batched_tokens: int | None = None
     model_len: int | None = None
     eager: bool = False
+    small_cache: bool = False
+    other_weights: bool = False
 
     @property
     def capacity(self) -> int | None:
@@ -55,7 +57,14 @@ def plan(stage: Mapping[str, Any], shared: Mapping[str, Any]) -> StagePlan:
         batched_tokens=_whole(number, "max_num_batched_tokens", flat.get("max_num_batched_tokens")),
         model_len=_whole(number, "max_model_len", flat.get("max_model_len")),
         eager=bool(flat.get("enforce_eager", False)),
+        small_cache=str(flat.get("kv_cache_dtype") or "auto").startswith(("fp8", "int8")),
+        other_weights=_other_weights(flat, shared),
     )
+
+
+def _other_weights(flat: Mapping[str, Any], shared: Mapping[str, Any]) -> bool:
+    dtype = flat.get("dtype", shared.get("dtype"))
+    return bool(flat.get("quantization", shared.get("quantization"))) or dtype not in (None, "auto", "bfloat16", "float16", "half")
 
 
 def _whole(number: int, key: str, value: Any) -> int | None:

@@ -38,7 +38,7 @@ class StageMemory:
 def stage_memory(stage: StagePlan, facts: StageFacts, card: float) -> StageMemory:
     """The arithmetic for a card of ``card`` GiB."""
     weights = facts.weights - facts.sharded + facts.sharded / stage.tensor_parallel
-    working, guessed = facts.working, facts.estimate
+    working, guessed = facts.working, facts.estimate or stage.other_weights
     if facts.working_tokens is not None and stage.batched_tokens not in (None, facts.working_tokens):
         working, guessed = facts.working * (stage.batched_tokens or 0) / facts.working_tokens, True
     working += facts.per_seat * (stage.sequences or 1)
@@ -48,7 +48,7 @@ def stage_memory(stage: StagePlan, facts: StageFacts, card: float) -> StageMemor
         taken = weights + working + graphs
         return StageMemory(weights=weights, working=working, cache=0.0, tokens=None, taken=taken, short=0.0, estimate=guessed)
     # Heads are divided; below one head a card they are copied.
-    each = facts.kv_bytes / min(stage.tensor_parallel, facts.kv_heads)
+    each = facts.kv_bytes / min(stage.tensor_parallel, facts.kv_heads) / (2 if stage.small_cache else 1)
     length = stage.model_len or facts.context or 0
     least = each * length / GIB
     if stage.cache_bytes is not None:

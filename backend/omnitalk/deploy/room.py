@@ -18,6 +18,8 @@ _SIDE_BY_SIDE = 2.0
 
 def placement_rules(report: Report, gpus: Sequence[Gpu] | None) -> None:
     """Shares of a card, tensor parallelism, and the arithmetic of each card."""
+    if gpus:
+        _cards(report, gpus)
     _shares(report)
     for stage in report.stages:
         facts = report.model.stages.get(stage.stage_id) if report.model else None
@@ -28,19 +30,19 @@ def placement_rules(report: Report, gpus: Sequence[Gpu] | None) -> None:
                 "error",
                 f"Stage {stage.stage_id}: tensor_parallel_size {stage.tensor_parallel} does not divide the {facts.heads} attention heads.",
             )
+        if stage.other_weights:
+            report.add("note", f"Stage {stage.stage_id}: its weights are not in 16 bits; they are counted as if they were.")
         length = stage.model_len or facts.context
         if facts.context is not None and stage.model_len is not None and stage.model_len > facts.context:
             report.add("error", f"Stage {stage.stage_id}: max_model_len {stage.model_len} is more than the model's {facts.context} tokens.")
         if facts.whole_cache and stage.cache_bytes is not None and stage.sequences and length:
-            least = facts.kv_bytes * stage.sequences * length
+            least = facts.kv_bytes * stage.sequences * length // (2 if stage.small_cache else 1)
             if stage.cache_bytes < least:
                 report.add(
                     "error",
                     f"Stage {stage.stage_id} ({facts.name}): {stage.sequences} sequences of {length} tokens need {least / GIB:.2f} GiB of "
                     f"cache, and kv_cache_memory_bytes is {stage.cache_bytes / GIB:.2f} GiB. A sequence pushed out of it cannot go on.",
                 )
-    if gpus:
-        _cards(report, gpus)
 
 
 def _shares(report: Report) -> None:
@@ -53,13 +55,16 @@ def _shares(report: Report) -> None:
                     shares.setdefault(card, []).append((stage.stage_id, stage.utilization))
     for card, parts in sorted(shares.items()):
         total = round(sum(share for _, share in parts), 4)
-        if total > 1:
-            said = " + ".join(f"{share:g} (stage {stage_id})" for stage_id, share in parts)
-            report.add(
-                "error",
-                f"GPU {card}: gpu_memory_utilization adds up to {total:g} = {said}; more than the whole card is given out. "
-                "(Where stages run on different hosts, check each host's with --stage.)",
-            )
+        if total <= 1:
+            continue
+        said = " + ".join(f"{share:g} (stage {stage_id})" for stage_id, share in parts)
+        sum_ = f"GPU {card}: gpu_memory_utilization adds up to {total:g} = {said}"
+        if any(use.index == card and use.fits for use in report.cards):
+            # A fixed cache, or none, leaves most of a share unused.
+            report.add("warning", f"{sum_}. What the stages take fits, but vLLM-Omni will cap a later stage and say so.")
+        else:
+            hosts = "" if report.only is not None else " (Where stages run on different hosts, check each host's with --stage.)"
+            report.add("error", f"{sum_}; more than the whole card is given out.{hosts}")
 
 
 def _cards(report: Report, gpus: Sequence[Gpu]) -> None:

@@ -1,4 +1,4 @@
-"""Where the page's files lie: in the repository when run from it, inside the package when installed from a wheel."""
+"""Where files that are not code lie: in the repository when run from it, inside the package when installed from a wheel."""
 
 from pathlib import Path
 from typing import Literal
@@ -6,8 +6,6 @@ from typing import Literal
 __all__ = ["asset_dir"]
 
 _PACKAGE = Path(__file__).parent
-
-
 _IN_REPOSITORY = {"stages": "deploy/stages"}
 
 

@@ -115,3 +115,10 @@ def test_weights_of_another_kind_are_said_to_be_counted_in_16_bits(overlay_file:
     report = check(overlay_file(BASE + "stages: [{stage_id: 0, quantization: fp8}]\n"), described("h200"))
     assert report.memory[0].estimate
     assert "not in 16 bits" in _told(report, "note")
+
+
+def test_a_talker_without_a_fixed_cache_must_get_enough_from_its_share(overlay_file: Overlay) -> None:
+    free = BASE + "platforms: {cuda: {stages: [{stage_id: 1, kv_cache_memory_bytes: null}]}}\n"
+    assert check(overlay_file(free), described("h200")).accepted
+    small = check(overlay_file(free + "stages: [{stage_id: 1, gpu_memory_utilization: 0.014}]\n"), described("h200"))
+    assert "4 sequences of 4096 need 16384" in _told(small, "error")

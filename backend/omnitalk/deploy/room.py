@@ -58,13 +58,13 @@ def _shares(report: Report) -> None:
         if total <= 1:
             continue
         said = " + ".join(f"{share:g} (stage {stage_id})" for stage_id, share in parts)
-        sum_ = f"GPU {card}: gpu_memory_utilization adds up to {total:g} = {said}"
+        adds_up = f"GPU {card}: gpu_memory_utilization adds up to {total:g} = {said}"
         if any(use.index == card and use.fits for use in report.cards):
             # A fixed cache, or none, leaves most of a share unused.
-            report.add("warning", f"{sum_}. What the stages take fits, but vLLM-Omni will cap a later stage and say so.")
+            report.add("warning", f"{adds_up}. What the stages take fits, but vLLM-Omni will cap a later stage and say so.")
         else:
             hosts = "" if report.only is not None else " (Where stages run on different hosts, check each host's with --stage.)"
-            report.add("error", f"{sum_}; more than the whole card is given out.{hosts}")
+            report.add("error", f"{adds_up}; more than the whole card is given out.{hosts}")
 
 
 def _cards(report: Report, gpus: Sequence[Gpu]) -> None:
@@ -87,8 +87,17 @@ def _cards(report: Report, gpus: Sequence[Gpu]) -> None:
         _side_by_side(report, card, gpu)
     for number, memory in sorted(report.memory.items()):
         facts = report.model.stages[number] if report.model else None
+        stage = by_id[number]
+        length = stage.model_len or (facts.context if facts else None)
+        if facts is not None and facts.whole_cache and memory.tokens is not None and stage.sequences and length:
+            wanted_tokens = stage.sequences * length
+            if stage.cache_bytes is None and memory.tokens < wanted_tokens:
+                report.add(
+                    "error",
+                    f"Stage {number} ({facts.name}): its share leaves a cache of {memory.tokens} tokens, and {stage.sequences} sequences of "
+                    f"{length} need {wanted_tokens}. A sequence pushed out of it cannot go on.",
+                )
         if memory.short > 0 and facts is not None:
-            stage = by_id[number]
             share = "" if stage.utilization is None else f" Its share is {stage.utilization:g} of the card."
             parts = f"{memory.weights:.1f} of weights, {memory.working:.1f}{' (estimate)' if memory.estimate else ''} to work in"
             cache = " and the cache of one whole context" if facts.kv_bytes else ""

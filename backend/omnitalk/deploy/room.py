@@ -94,7 +94,7 @@ def _cards(report: Report, gpus: Sequence[Gpu]) -> None:
             if stage.cache_bytes is None and memory.tokens < wanted_tokens:
                 report.add(
                     "error",
-                    f"Stage {number} ({facts.name}): its share leaves a cache of {memory.tokens} tokens, and {stage.sequences} sequences of "
+                    f"Stage {number} ({facts.name}): its share leaves a cache of {memory.tokens} tokens; {stage.sequences} sequences of "
                     f"{length} need {wanted_tokens}. A sequence pushed out of it cannot go on.",
                 )
         if memory.short > 0 and facts is not None:

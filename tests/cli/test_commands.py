@@ -23,7 +23,7 @@ def _omnitalk(*arguments: str, **environment: str) -> subprocess.CompletedProces
 def test_help_names_the_commands_and_imports_nothing_heavy() -> None:
     told = _omnitalk("--help")
     assert told.returncode == 0
-    for command in ("serve", "models", "bench", "version"):
+    for command in ("serve", "models", "deploy", "bench", "version"):
         assert command in told.stdout
     loaded = subprocess.run(
         [sys.executable, "-c", "import sys, omnitalk.cli; print('\\n'.join(sys.modules))"], capture_output=True, text=True, check=True

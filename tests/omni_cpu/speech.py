@@ -20,7 +20,8 @@ async def units(driver: Driver, plan: str, *, frames: int = 0, stacked: bool = F
             with_picture = frames and piece % (10 // frames) == 0
             event = client.InputAudioBufferAppend(audio=sound, is_speech=what == "S", force_listen=what == "F")
             if with_picture:
-                event.video_frames = [picture(piece), picture(piece + 100)] if stacked else [picture(piece)]
+                # A large picture is cut into tiles when another one is stacked behind it.
+                event.video_frames = [picture(piece, 960, 540), picture(piece + 100)] if stacked else [picture(piece)]
             await driver.session.submit(event)
             await asyncio.sleep(pace_s / 10)
 

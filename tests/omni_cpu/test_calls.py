@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from omnitalk.bench.driver import Driver, opened
-from omnitalk.engines.base import Engine, EngineError, EngineFailed, EngineSession, PlaybackProgress
+from omnitalk.bench.driver import opened
+from omnitalk.engines.base import Engine, EngineError, EngineSession, PlaybackProgress
 from omnitalk.engines.omni import OmniEngine
 from omnitalk.protocol import server
 from omnitalk.protocol.session import SessionSettings
@@ -55,23 +55,22 @@ async def test_acknowledged_and_late_acknowledged_playback_is_harmless(engine: E
         assert not driver.all(server.Error)
 
 
-async def test_an_overfull_context_ends_its_own_call_only(engine: Engine) -> None:
+async def test_an_overfull_context_in_a_long_reply_is_renewed_and_nobody_else_notices(engine: Engine, script: WriteScript) -> None:
+    script(chunks=60)
     endless = SessionSettings(extra={"sliding_window_mode": "off"})
-    async with opened(engine, name="call_calm") as calm:
-        session = await engine.open_session("call_full", endless)
-        # The session's own answer to a full context, a fresh start, is switched off: here the engine's is wanted.
-        session._rolling = True  # type: ignore[attr-defined]
-        full = Driver(session, typed=False)
+    async with opened(engine, name="call_calm") as calm, opened(engine, endless, name="call_full") as full:
+        await units(full, "SN", pace_s=0.3)
+        await full.until_type(server.ResponseOutputAudioDelta)
         for _ in range(40):
-            if full.all(EngineFailed):
+            if any(notice.code == "context_renewed" for notice in full.all(server.OmnitalkNotice)):
                 break
-            with pytest.MonkeyPatch.context():
-                await units(full, "N", frames=1, stacked=True, pace_s=0.15)
-        await full.until_type(EngineFailed)
-        [failed] = full.all(EngineFailed)
-        assert failed.code == "context_length_exceeded"
-        assert any(notice.code == "context_filling" for notice in full.all(server.OmnitalkNotice))
-        await full.close()
+            await units(full, "N", frames=1, stacked=True, pace_s=0.15)
+        codes = [notice.code for notice in full.all(server.OmnitalkNotice)]
+        assert codes == ["context_filling", "context_filling", "context_renewed"]
+        [done] = full.all(server.ResponseDone)
+        assert done.response["status"] == "incomplete"
+        assert done.response["status_details"]["reason"] == "context_length_exceeded"
+        script(chunks=2)
         await calm.ask("still there?")
         assert calm.all(server.ResponseDone)[0].response["status"] == "completed"
 
@@ -87,7 +86,7 @@ async def test_a_full_context_is_renewed_at_a_turn_boundary(engine: Engine) -> N
         assert any(notice.code == "context_renewed" for notice in driver.all(server.OmnitalkNotice))
         gauge = driver.all(server.OmnitalkContext)[-1]
         mark = len(driver.events)
-        await units(driver, "SN", pace_s=0.3)
+        await units(driver, "SNNNNNN", pace_s=0.5)
         await driver.until_type(server.ResponseDone, after=mark)
         assert gauge.used_tokens < gauge.max_tokens
 

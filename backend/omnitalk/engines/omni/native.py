@@ -32,6 +32,9 @@ _WARN_AT = (0.75, 0.9)
 _ROLL_OVER_AT = 0.93
 """Without a window the session is renewed at the next turn boundary from here on: a long reply with a camera needs what is left."""
 
+_RESERVE_TOKENS = 300
+"""A unit with a stacked pair of pictures and the words of a reply."""
+
 _LEAST_MS = 100.0
 _SUMMARY_CHARS = 1_200
 _REFUSED_OPTIONS = frozenset({"instructions", "voice", "temperature", "max_output_tokens", "tools", "tool_choice"})
@@ -257,6 +260,7 @@ class NativeSession(OmniSession):
 
     def _show_gauge(self, unit: int) -> None:
         gauge = self._gauge
+        self._before_it_overflows()
         if unit % _GAUGE_UNITS == 0:
             left = gauge.seconds_left
             self._outbox.emit(
@@ -273,7 +277,20 @@ class NativeSession(OmniSession):
             )
 
     def _at_turn_boundary(self) -> None:
-        if not self._rolling and self._gauge.window.mode == "off" and self._gauge.full >= _ROLL_OVER_AT:
+        if self._gauge.full >= _ROLL_OVER_AT:
+            self._start_over()
+
+    def _before_it_overflows(self) -> None:
+        # The engine drops an overfull context without a word and goes on with an empty one. It must not come to that.
+        if self._gauge.used + _RESERVE_TOKENS < self._gauge.limit:
+            return
+        if self._reply is not None and self._gauge.window.mode == "off" and not self._rolling:
+            self._kill(self._reply.engine_id)
+            self._end_reply(self._reply, "incomplete", reason="context_length_exceeded")
+        self._start_over()
+
+    def _start_over(self) -> None:
+        if not self._rolling and self._gauge.window.mode == "off":
             self._rolling = True
             self._spawn(self._roll_over(), "roll over")
 

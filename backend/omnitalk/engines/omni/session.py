@@ -77,7 +77,6 @@ class OmniSession(abc.ABC):
         self._dead: OrderedDict[str, None] = OrderedDict()
         self._held = False
         self._closed = False
-        self._failure: tuple[str, str] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._handlers: dict[type[Any], Callable[[Any], None]] = {
             client.SessionUpdate: self._update,
@@ -289,15 +288,15 @@ class OmniSession(abc.ABC):
             self._outbox.emit(server.OmnitalkNotice(level="warning", code=code, message="The model is behind; some sound was not heard."))
             return
         if "context_length_exceeded" in message or code == "context_length_exceeded":
-            self._failure = ("context_length_exceeded", "The model's context is full: this call is over. Please call again.")
+            # The engine goes on with an empty memory and does not say so. Better an end than a partner that has forgotten everything.
+            self.fail("context_length_exceeded", "The model's context is full: this call is over. Please call again.")
             return
         self._outbox.emit(error_event(code, message))
 
     def _engine_closed(self, reason: str) -> None:
         if self._closed:
             return
-        code, message = self._failure or (reason, f"The model ended the session ({reason}).")
-        self.fail(code, message)
+        self.fail(reason, f"The model ended the session ({reason}).")
 
     # -- replies ------------------------------------------------------------------------------------------------------
 

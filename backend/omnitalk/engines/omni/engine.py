@@ -2,16 +2,19 @@
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
 from typing import Any
 
 import structlog
 
 from omnitalk.engines.base import Capabilities, EngineError, EngineSession, Health
+from omnitalk.engines.chat import ChatDelta, ChatRequest
 from omnitalk.media.vad import VadModel
 from omnitalk.protocol.base import JsonObject
 from omnitalk.protocol.session import SessionSettings
 
 from .boundary import Boundary
+from .chat import ChatLine, OmniChat
 from .checks import check
 from .launch import build
 from .native import NativeSession
@@ -47,6 +50,7 @@ class OmniEngine:
         self.options = options
         self._deploy = read_deploy(options)
         self._omni: Any = None
+        self._chat: OmniChat | None = None
         self._boundary: Boundary | None = None
         self._vad: VadModel | None = None
         self._voice: Voice | None = None
@@ -70,6 +74,7 @@ class OmniEngine:
             transcribes_user=False,
             max_sessions=self._deploy.max_sessions,
             max_context_tokens=self._limit,
+            chat=True,
             honest=_HONEST[self.options.family],
             wire=_wire(native),
         )
@@ -94,6 +99,8 @@ class OmniEngine:
             self._omni = await asyncio.to_thread(build, self.options, self._deploy.path, self._told, self._deploy.stages)
             self._boundary = Boundary.install()
             self._limit = int(getattr(self._omni.model_config, "max_model_len", self._limit) or self._limit)
+            line = ChatLine(self._capabilities.max_sessions, lambda: len(self.sessions))
+            self._chat = OmniChat(self._omni, self.options.model, line)
             if self.options.warm_up:
                 self._told("warming up with a spoken turn", 0.9)
                 spoke = await spoken_turn(self._omni, self._config_for(SessionSettings()))
@@ -130,7 +137,7 @@ class OmniEngine:
             self._health = Health(ready=False, stage="stopped")
 
     async def _shut_down(self) -> None:
-        omni, self._omni = self._omni, None
+        omni, self._omni, self._chat = self._omni, None, None
         if omni is None:
             return
         try:
@@ -186,6 +193,18 @@ class OmniEngine:
         chosen = voice or self._voice
         return native_session(settings, chosen.url if chosen is not None else "")
 
+    async def chat(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        """One answer to a list of messages, on the weights that hold the calls; calls come first. See ``ChatEngine``."""
+        if not self._health.ready or self._chat is None:
+            doing = self._health.problem or self._health.stage
+            raise EngineError("engine_error", f"The engine is not ready ({doing}).", kind="server_error", retryable=True)
+        answer = self._chat.answer(request)
+        try:
+            async for delta in answer:
+                yield delta
+        finally:
+            await answer.aclose()
+
     async def _open(self, config: JsonObject) -> Any:
         from vllm_omni.engine.duplex.messages import DuplexSessionError
 
@@ -198,6 +217,8 @@ class OmniEngine:
 
     def _closed(self, session: OmniSession) -> None:
         self.sessions.pop(session.id, None)
+        if self._chat is not None:
+            self._chat.line.moved()
 
     # -- is it alive? -------------------------------------------------------------------------------------------------
 

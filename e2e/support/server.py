@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,11 +35,13 @@ class Server:
 
 
 @contextmanager
-def serving(log: Path, *arguments: str, ready_within_s: float = 180) -> Iterator[Server]:
+def serving(
+    log: Path, *arguments: str, ready_within_s: float = 180, python: str = sys.executable, variables: Mapping[str, str] | None = None
+) -> Iterator[Server]:
     """Starts ``omnitalk serve ARGUMENTS`` on a free port and waits for ``/readyz``; ends it gently afterwards."""
     port = free_port()
-    command = [sys.executable, "-m", "omnitalk.cli", "serve", "--port", str(port), *arguments]
-    environment = os.environ | {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "PYTHONUNBUFFERED": "1"}
+    command = [python, "-m", "omnitalk.cli", "serve", "--port", str(port), *arguments]
+    environment = os.environ | {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "PYTHONUNBUFFERED": "1"} | dict(variables or {})
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
     try:
@@ -48,7 +50,7 @@ def serving(log: Path, *arguments: str, ready_within_s: float = 180) -> Iterator
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(20)
+            process.wait(40)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -4,9 +4,9 @@ import {strings} from "./strings.js";
 /**
  * What the person chooses before a call. `change` gets a patch of the choices.
  * @import { Choices, ProfileData } from '../types.js'
- * @param {{profile: ProfileData, voices: readonly string[], choices: Choices, change: (patch: Choices) => void}} of
+ * @param {{profile: ProfileData, voices: readonly string[], needsVoice: boolean, choices: Choices, change: (patch: Choices) => void}} of
  */
-export function settings({profile, voices, choices, change}) {
+export function settings({profile, voices, needsVoice, choices, change}) {
   const s = strings.settings;
   const has = (/** @type {string} */ control) => (profile.controls ?? []).includes(control);
   const turns = /** @type {("server_vad" | "manual" | "model")[]} */ (profile.turn_control ?? []);
@@ -38,7 +38,7 @@ export function settings({profile, voices, choices, change}) {
       </select></div>` : nothing}
     ${has("voice_reference") ? html`<div class="field"><label for="reference">${s.voiceReference}</label>
       <input id="reference" type="file" accept="audio/wav,.wav" @change=${(/** @type {Event} */ event) => void readVoice(event, change)} />
-      <span class="hint">${choices.refAudio ? s.voiceReferenceHint : s.voiceReferenceNeeded}</span></div>` : nothing}`;
+      <span class="hint">${!choices.refAudio && needsVoice ? s.voiceReferenceNeeded : s.voiceReferenceHint}</span></div>` : nothing}`;
 }
 
 /** @param {Event} event @param {(patch: Choices) => void} change */

@@ -99,7 +99,7 @@ export const strings = {
     manual: "You do", manualHint: "It answers when you press Send turn.",
     model: "The model", modelHint: "It decides by itself when to speak.",
     preset: "Character", custom: "Your own", instructions: "Instructions", voice: "Voice", voiceDefault: "Default",
-    voiceReference: "Reference voice", voiceReferenceHint: "A short recording (WAV, 3 to 8 s) of the voice it should have.",
+    voiceReference: "Reference voice", voiceReferenceHint: "A short recording (WAV, 3 to 8 s) of the voice it should have; without one it has its own.",
     voiceReferenceNeeded: "This model needs a reference voice: choose a short WAV recording.",
   },
 

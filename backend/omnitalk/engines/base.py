@@ -56,7 +56,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
     ``turns``: who can end a turn. ``unit_ms``: length of a model unit, None when the engine has none.
     ``input_rate``/``output_rate``: Hz. ``keeps_memory_on_soft_interrupt``: what a soft interrupt costs (nothing) when True.
-    ``sees``: takes camera frames or images. ``honest``: the sentence the page shows about what this engine is.
+    ``needs_reference_voice``: a spoken session must bring a recording of the voice it shall have. ``sees``: takes camera frames or images. ``honest``: the sentence the page shows about what this engine is.
     """
 
     name: str
@@ -71,6 +71,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     transcribes_user: bool = True
     tools: bool = False
     voices: tuple[str, ...] = ()
+    needs_reference_voice: bool = False
     keeps_memory_on_soft_interrupt: bool = True
     max_sessions: int = 1
     max_context_tokens: int | None = None

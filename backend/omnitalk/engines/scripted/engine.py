@@ -54,6 +54,7 @@ def _capabilities(mode: Mode, max_sessions: int) -> Capabilities:
         sees=sees,
         text_input=not native,
         transcribes_user=not native,
+        needs_reference_voice=native,
         max_sessions=max_sessions,
         honest=_HONEST,
         wire=_wire(native=native, sees=sees),

@@ -1,0 +1,132 @@
+"""MiniCPM-o's own engine behind the page: the real duplex pipeline on the CPU, a real browser, a fake microphone playing speech."""
+
+import asyncio
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import numpy as np
+import psutil
+import pytest
+import websockets
+
+from .support import real_engine, stock_duplex
+from .support.browser import opened
+from .support.real_engine import Rig
+from .support.speech import say, silence
+
+pytestmark = pytest.mark.skipif(real_engine.python() is None, reason="the engine's CPU environment is made by scripts/test")
+
+PATIENCE_S = 60.0
+QUESTION = "Could you please tell me a little story about the sea?"
+
+
+@pytest.fixture(scope="module")
+def native(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    with real_engine.rig(tmp_path_factory.mktemp("native")) as found:
+        yield found
+
+
+def pcm(samples: np.ndarray[Any, Any]) -> bytes:
+    return bytes((np.clip(samples, -1, 1) * 32767).astype("<i2"))
+
+
+def test_a_spoken_question_is_answered_in_the_page(native: Rig) -> None:
+    native.decide(chunks=3)
+    with opened(native.server.url, scripted_mouth=True) as caller:
+        caller.call()
+        caller.say(say(QUESTION))
+        caller.wait("session.transcript.some(line => line.role === 'assistant' && line.final)", 60)
+        caller.wait("session.state.activity === 'listening'", 30)
+        heard = caller.heard()
+        loud = np.abs(heard.samples) > 0.02
+        # Three pieces of about a second, of a vocoder that says every code as a tone.
+        assert 2.0 < loud.sum() / heard.rate < 4.5
+        assert any("One fine day" in text for text in caller.transcript("assistant"))
+        assert caller.errors == []
+
+
+def test_talking_over_it_silences_it_and_is_answered(native: Rig) -> None:
+    native.decide(chunks=12)
+    with opened(native.server.url, scripted_mouth=True) as caller:
+        caller.call()
+        caller.say(say(QUESTION))
+        caller.wait("session.state.activity === 'speaking'", 60)
+        caller.page.wait_for_timeout(1_500)
+        caller.page.keyboard.press("Escape")
+        caller.wait("session.events.some(entry => entry.type === 'output_audio_buffer.cleared')")
+        [cut] = caller.log("output_audio_buffer.cleared")
+        native.decide(chunks=2)
+        caller.say(say("And what did the keeper of the light do then?"))
+        caller.wait("session.transcript.filter(line => line.role === 'assistant' && line.final).length === 2", 60)
+        heard = caller.heard()
+        at = heard.frame_at(cut["at"])
+        # A quantum and the fade after the cut, then nothing until the next turn, which takes a second at least to begin.
+        assert np.max(np.abs(heard.samples[at + heard.rate // 20 : at + heard.rate])) < 1e-3
+        first = caller.session("session.transcript.filter(line => line.role === 'assistant')[0]")
+        assert first["interrupted"] is True
+        assert caller.errors == []
+
+
+async def test_vllm_omnis_own_client_holds_a_call(native: Rig) -> None:
+    native.decide(chunks=3)
+    module, preset = stock_duplex.load()
+    config = preset.create_duplex_session_config(ref_audio=None)
+    async with module.DuplexClient(f"ws://127.0.0.1:{native.server.port}", model="minicpm", config=config) as client:
+
+        async def reply() -> bytes:
+            async for handle in client.responses():
+                if handle.decision != "listen":
+                    sound = b"".join([chunk async for chunk in handle.audio()])
+                    await client.ack_playback(len(sound) / 48.0, response_id=handle.response_id)
+                    await client.wait_for("playback.acknowledged", timeout_s=PATIENCE_S)
+                    return sound
+            raise AssertionError("no response came")
+
+        waiting = asyncio.create_task(reply())
+        await asyncio.sleep(0)
+        await client.stream_pcm(pcm(np.concatenate([say(QUESTION, 16_000), silence(6.0, 16_000)])), chunk_ms=100)
+        async with asyncio.timeout(PATIENCE_S):
+            assert len(await waiting) > 2.5 * 48_000
+        before = client.session_id
+        resumed = asyncio.create_task(client.wait_for("session.resumed", timeout_s=PATIENCE_S))
+        await asyncio.sleep(0)
+        client._ws.transport.abort()
+        await resumed
+        assert client.session_id == before
+
+
+async def test_a_killed_stage_ends_calls_with_a_reason_and_readiness_turns_red(native: Rig) -> None:
+    """The last test here: the engine is gone after it."""
+    url = f"{native.server.url}/readyz"
+    async with websockets.connect(f"ws://127.0.0.1:{native.server.port}/v1/realtime?duplex=1&autostart=0") as socket:
+        await socket.send(json.dumps({"type": "session.update", "session": {"modalities": ["audio", "text"]}}))
+        while json.loads(await socket.recv())["type"] != "session.updated":
+            pass
+        processes = real_engine.stages(native.server)
+        assert len(processes) == 3
+        real_engine.kill(processes[1])
+        silent = base64.b64encode(bytes(3_200)).decode()
+        closed: dict[str, Any] = {}
+        async with asyncio.timeout(PATIENCE_S):
+            while not closed:
+                event = json.loads(await socket.recv())
+                if event["type"] == "session.closed":
+                    closed = event
+                elif event["type"] == "response.listen":
+                    await socket.send(json.dumps({"type": "input_audio_buffer.append", "audio": silent}))
+        assert closed["reason"] == "engine_dead"
+    async with httpx.AsyncClient() as client:
+        answer = await client.get(url)
+    assert answer.status_code == 503
+    assert "stopped" in answer.json()["problem"]
+
+
+def test_no_stage_outlives_the_server(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with real_engine.rig(tmp_path_factory.mktemp("short")) as found:
+        processes = real_engine.stages(found.server)
+        assert len(processes) == 3
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    assert not alive

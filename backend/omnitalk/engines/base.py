@@ -56,7 +56,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
     ``turns``: who can end a turn. ``unit_ms``: length of a model unit, None when the engine has none.
     ``input_rate``/``output_rate``: Hz. ``keeps_memory_on_soft_interrupt``: what a soft interrupt costs (nothing) when True.
-    ``needs_reference_voice``: a spoken session must bring a recording of the voice it shall have. ``sees``: takes camera frames or images. ``honest``: the sentence the page shows about what this engine is.
+    ``needs_reference_voice``: a spoken session must bring a recording of its voice.
+    ``sees``: takes camera frames or images. ``honest``: the sentence the page shows about what this engine is.
     """
 
     name: str

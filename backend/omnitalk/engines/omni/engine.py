@@ -96,7 +96,7 @@ class OmniEngine:
                 await asyncio.to_thread(from_file, self.options.voice) if self.options.voice else await asyncio.to_thread(built_in)
             )
             self._vad = await asyncio.to_thread(_near_end_model)
-            self._omni = await asyncio.to_thread(build, self.options, self._deploy.path, self._told, self._deploy.stages)
+            self._omni = await asyncio.to_thread(build, self.options, self._deploy.file, self._told, self._deploy.stages)
             self._boundary = Boundary.install()
             self._limit = int(getattr(self._omni.model_config, "max_model_len", self._limit) or self._limit)
             line = ChatLine(self._capabilities.max_sessions, lambda: len(self.sessions))
@@ -191,7 +191,7 @@ class OmniEngine:
         if self.options.family == "qwen3":
             return turn_session(settings)
         chosen = voice or self._voice
-        return native_session(settings, chosen.url if chosen is not None else "")
+        return native_session(settings, chosen.url if chosen is not None else "", limit=self._limit)
 
     async def chat(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         """One answer to a list of messages, on the weights that hold the calls; calls come first. See ``ChatEngine``."""

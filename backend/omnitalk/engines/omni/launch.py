@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from omnitalk.deploy import DeployFile, write
 from omnitalk.engines.base import EngineError
 
-from .options import OmniOptions, settled
+from .options import OmniOptions
 from .plugin import OURS
 
 __all__ = ["Progress", "build", "sentence"]
@@ -55,7 +56,7 @@ class Progress(logging.Handler):
             self._told(f"loading: {text.format(name=name)}{rest}", done)
 
 
-def build(options: OmniOptions, deploy: Path | None, told: Callable[[str, float], None], stages: int) -> Any:
+def build(options: OmniOptions, deploy: DeployFile, told: Callable[[str, float], None], stages: int) -> Any:
     """The running engine (``DuplexOmni``). Blocks for minutes: call it in a thread. Raises ``EngineError`` with one sentence."""
     watch = Progress(told, stages)
     loggers = [logging.getLogger(name) for name in ("vllm", "vllm_omni")]
@@ -75,8 +76,10 @@ def build(options: OmniOptions, deploy: Path | None, told: Callable[[str, float]
             "init_timeout": options.init_timeout_s,
             "parallel_stage_init": True,
         }
-        if deploy is not None:
-            arguments["deploy_config"] = str(settled(deploy, Path(folder.name)))
+        # vLLM-Omni looks for an inherited file only beside the one it is given.
+        settled = Path(folder.name) / deploy.path.name
+        write(deploy, settled)
+        arguments["deploy_config"] = str(settled)
         if options.stage_overrides:
             arguments["stage_overrides"] = {stage: dict(values) for stage, values in options.stage_overrides.items()}
         return DuplexOmni(**arguments)

@@ -1,26 +1,37 @@
 """The settings of a call as vLLM-Omni's session object."""
 
+from omnitalk.deploy import window_marks
 from omnitalk.engines.base import EngineError
 from omnitalk.protocol.base import JsonObject
 from omnitalk.protocol.session import SessionSettings
 
-__all__ = ["WINDOW_DEFAULTS", "native_session", "turn_session"]
+__all__ = ["native_session", "turn_session", "window"]
 
-WINDOW_DEFAULTS: JsonObject = {"sliding_window_mode": "basic", "basic_window_high_tokens": 8_000, "basic_window_low_tokens": 6_000}
-"""vLLM-Omni leaves the window off, and a call then dies when the context is full (8.5 minutes with a camera)."""
+
+def window(limit: int) -> JsonObject:
+    """The sliding window that fits a context of ``limit`` tokens. vLLM-Omni leaves it off, and a call then forgets everything at once
+    when the context is full (8.5 minutes with a camera)."""
+    marks = window_marks(limit, None)
+    if marks is None:
+        return {"sliding_window_mode": "off"}
+    return {"sliding_window_mode": "basic", "basic_window_high_tokens": marks[0], "basic_window_low_tokens": marks[1]}
+
 
 _MAX_UNIT_TOKENS = 20
 """More text than this cannot be spoken within a unit; the engine's own default."""
 
 
-def native_session(settings: SessionSettings, voice: str) -> JsonObject:
-    """A continuous MiniCPM-o session. ``voice``: the reference voice as a data URL. Raises ``EngineError`` for what it cannot have."""
+def native_session(settings: SessionSettings, voice: str, *, limit: int) -> JsonObject:
+    """A continuous MiniCPM-o session. ``voice``: the reference voice as a data URL; ``limit``: tokens of the context.
+
+    Raises ``EngineError`` for what it cannot have.
+    """
     if settings.tools:
         raise EngineError("unsupported", "This model calls no tools.", param="session.tools")
     if settings.turn_detection is not None and settings.turn_detection.type == "semantic_vad":
         message = "This model takes turns by itself: turn_detection is null, or server_vad to let your voice interrupt it."
         raise EngineError("unsupported_turn_detection", message, param="session.turn_detection")
-    limit = settings.max_output_tokens
+    asked = settings.max_output_tokens
     return _without_none(
         {
             "modalities": ["audio", "text"] if settings.speaks else ["text"],
@@ -30,7 +41,7 @@ def native_session(settings: SessionSettings, voice: str) -> JsonObject:
             "input_audio_format": "pcm16",
             "output_audio_format": "pcm16",
             "temperature": settings.temperature,
-            "max_response_output_tokens": None if limit is None else min(limit, _MAX_UNIT_TOKENS),
+            "max_response_output_tokens": None if asked is None else min(asked, _MAX_UNIT_TOKENS),
             "speed": settings.speed if settings.speed != 1.0 else None,
             # The call has its own voice-activity gate; the engine's would interrupt by itself, and hard.
             "turn_detection": None,
@@ -38,7 +49,7 @@ def native_session(settings: SessionSettings, voice: str) -> JsonObject:
             "playback_commit_policy": "ack_only",
             # The call's own lease decides; the engine's must outlive it.
             "idle_timeout_s": 3600,
-            "extra_body": {**WINDOW_DEFAULTS, "force_listen_count": 0, **settings.extra, "auto_response": True},
+            "extra_body": {**window(limit), "force_listen_count": 0, **settings.extra, "auto_response": True},
         }
     )
 

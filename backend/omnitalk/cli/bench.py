@@ -79,3 +79,17 @@ def omni(
     except (EngineError, ValueError) as problem:
         typer.echo(f"omnitalk: {problem}", err=True)
         raise typer.Exit(1) from problem
+
+
+@app.command()
+def overhead(
+    model: Annotated[str, typer.Option(help="Hub id or folder.")],
+    deploy_config: Annotated[str, typer.Option(help="Stages: a file.")],
+    replies: Annotated[int, typer.Option(min=2, help="Replies to measure each way.")] = 20,
+    output: Annotated[Path | None, typer.Option(help="Also write the table (Markdown) to this file.")] = None,
+    log: Annotated[Path, typer.Option(help="Where the other server's output goes.")] = Path("vllm-omni.log"),
+) -> None:
+    """First sound through our server, through the bare engine and through `vllm-omni serve`, in one run."""
+    from omnitalk.bench.overhead import main
+
+    main(model, deploy_config, replies=replies, output=output, log=log)

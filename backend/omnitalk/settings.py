@@ -23,6 +23,8 @@ class ServeSettings(BaseSettings):
     deploy_config: str | None = Field(default=None, description="Stages of the omni engine: a file, or one of vLLM-Omni's names.")
     stage_overrides: dict[str, dict[str, Any]] = Field(default_factory=dict, description="Stage id to engine arguments, over the file.")
     voice: Path | None = Field(default=None, description="Sound file that replaces the omni engine's built-in reference voice.")
+    ws_backend: list[str] = Field(default_factory=list, description="Origins of vLLM-Omni servers for the remote engine.")
+    profile: Literal["minicpm-native", "qwen3"] | None = Field(default=None, description="What the remote engine's model is.")
     host: str = "127.0.0.1"
     port: int = Field(default=7862, ge=0, le=65535)
     root_path: str = ""

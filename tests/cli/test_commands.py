@@ -62,3 +62,16 @@ def test_the_list_shows_licence_and_size(tmp_path: Path) -> None:
     assert told.returncode == 0
     assert "Apache-2.0" in told.stdout
     assert "491.4 MB" in told.stdout
+
+
+def test_web_names_a_backend_that_is_none() -> None:
+    result = _omnitalk("web", "--ws-backend", "http://127.0.0.1:8099")
+    assert result.returncode == 1
+    assert "--ws-backend http://127.0.0.1:8099" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_stage_overrides_must_be_json() -> None:
+    result = _omnitalk("serve", "--engine", "omni", "--stage-overrides", "{0: 1}")
+    assert result.returncode == 1
+    assert "--stage-overrides is not JSON" in result.stderr

@@ -32,7 +32,7 @@ def test_the_scripted_engine_in_its_modes(mode: str) -> None:
     ("settings", "says"),
     [
         (ServeSettings(engine="omni"), "--engine cascade"),
-        (ServeSettings(engine="remote"), "--engine cascade"),
+        (ServeSettings(engine="remote"), "--ws-backend"),
         (ServeSettings(llm_base_url="http://127.0.0.1:9/v1"), "--llm-model"),
         (ServeSettings(llm_model="big-model"), "--llm-base-url"),
     ],

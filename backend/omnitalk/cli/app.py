@@ -2,7 +2,7 @@
 
 import typer
 
-from . import bench, deploy, models, serve
+from . import bench, deploy, models, serve, web
 
 __all__ = ["main"]
 
@@ -14,6 +14,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command("serve")(serve.serve)
+app.command("web")(web.web)
 app.add_typer(models.app, name="models")
 app.add_typer(deploy.app, name="deploy")
 app.add_typer(bench.app, name="bench")

@@ -13,6 +13,10 @@ def serve(
     deploy_config: Annotated[str | None, typer.Option(help="Stages of the omni engine: a file or one of vLLM-Omni's names.")] = None,
     stage_overrides: Annotated[str | None, typer.Option(help='Over that file, as JSON: \'{"0": {"max_num_seqs": 2}}\'.')] = None,
     voice: Annotated[str | None, typer.Option(help="Sound file of the omni engine's reference voice.")] = None,
+    ws_backend: Annotated[
+        list[str] | None, typer.Option(help="ws:// origin of a vLLM-Omni server for --engine remote (repeatable).")
+    ] = None,
+    profile: Annotated[str | None, typer.Option(help="minicpm-native or qwen3: what the remote engine's model is.")] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.  [default: 7862]")] = None,
     max_calls: Annotated[int | None, typer.Option(help="Calls at once; by default what the engine can hold.")] = None,

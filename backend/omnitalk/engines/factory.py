@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -37,6 +37,10 @@ class EngineSettings(Protocol):
     @property
     def voice(self) -> Path | None: ...
     @property
+    def profile(self) -> str | None: ...
+    @property
+    def ws_backend(self) -> Sequence[str]: ...
+    @property
     def llm_base_url(self) -> str | None: ...
     @property
     def llm_model(self) -> str | None: ...
@@ -54,7 +58,17 @@ def make_engine(settings: EngineSettings) -> Engine:
         case "omni":
             return _omni(settings)
         case "remote":
-            raise _refusal("The remote engine is not part of this version. Use --engine cascade.")
+            from .remote import RemoteEngine, RemoteOptions
+
+            return RemoteEngine(
+                RemoteOptions(
+                    backends=tuple(settings.ws_backend),
+                    model=settings.model or "",
+                    max_sessions=settings.max_calls,
+                    voice=settings.voice,
+                    profile=settings.profile,
+                )
+            )
         case "scripted":
             return _scripted(settings)
         case "echo":

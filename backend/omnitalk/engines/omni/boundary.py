@@ -21,6 +21,8 @@ _MOST = 1_024
 class Boundary:
     """One for a process: the class that it changes is shared by every engine in it. ``Boundary.install()`` returns the one in force."""
 
+    announced = True
+
     def __init__(self) -> None:
         # Filled on the event loop, read in the engine's own thread: single dict operations, which do not tear.
         self._yielding: dict[str, None] = {}

@@ -25,7 +25,7 @@ from .voice import Voice, built_in, from_data_url, from_file
 from .warmup import spoken_turn
 from .wire import native_session, turn_session
 
-__all__ = ["OmniEngine"]
+__all__ = ["OmniEngine", "near_end_model"]
 
 log = structlog.get_logger("omnitalk.omni")
 
@@ -95,7 +95,7 @@ class OmniEngine:
             self._voice = (
                 await asyncio.to_thread(from_file, self.options.voice) if self.options.voice else await asyncio.to_thread(built_in)
             )
-            self._vad = await asyncio.to_thread(_near_end_model)
+            self._vad = await asyncio.to_thread(near_end_model)
             self._omni = await asyncio.to_thread(build, self.options, self._deploy.file, self._told, self._deploy.stages)
             self._boundary = Boundary.install()
             self._limit = int(getattr(self._omni.model_config, "max_model_len", self._limit) or self._limit)
@@ -166,7 +166,9 @@ class OmniEngine:
         if settings.ref_audio is not None and self.options.family == "minicpm":
             voice = await asyncio.to_thread(from_data_url, settings.ref_audio)
         config = self._config_for(settings, voice)
-        opened = Opened(await self._open(config), config)
+        from vllm_omni.engine.duplex import commands
+
+        opened = Opened(await self._open(config), config, commands)
         session: OmniSession
         if self.options.family == "minicpm":
             assert self._boundary is not None and voice is not None
@@ -252,7 +254,8 @@ def _refusal(problem: Any) -> EngineError:
     return EngineError(code, str(problem), kind=kind, retryable=retryable)
 
 
-def _near_end_model() -> VadModel | None:
+def near_end_model() -> VadModel | None:
+    """The call's own voice-activity gate; None when its weights are not here, and loudness must do."""
     from omnitalk.models import MissingModel, path
 
     try:

@@ -4,7 +4,7 @@ import asyncio
 import base64
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import structlog
 
@@ -15,13 +15,12 @@ from omnitalk.protocol import client, server
 from omnitalk.protocol.base import UNSET, JsonObject
 from omnitalk.protocol.session import SessionSettings
 
-from .boundary import Boundary
 from .gauge import ContextGauge, Window
 from .intake import Piece
 from .reply import Reply
 from .session import OmniSession, Opened, response_id_of
 
-__all__ = ["NativeSession"]
+__all__ = ["NativeSession", "Yielding"]
 
 log = structlog.get_logger("omnitalk.omni")
 
@@ -49,6 +48,19 @@ class _Barrier(NamedTuple):
     engine_id: str
 
 
+class Yielding(Protocol):
+    """Makes the engine end a response at the ``listen`` that it was told to draw. See ``boundary``.
+
+    ``announced``: the engine says when that has happened; sound behind the unit waits for it.
+    """
+
+    announced: bool
+
+    def yield_floor(self, response_id: str) -> None: ...
+    def forget(self, response_id: str) -> None: ...
+    def yields(self, response_id: str) -> bool: ...
+
+
 Reopen = Callable[[JsonObject], Awaitable[Any]]
 
 
@@ -63,7 +75,7 @@ class NativeSession(OmniSession):
         *,
         vad: VadModel | None,
         on_close: Callable[[OmniSession], None],
-        boundary: Boundary,
+        boundary: Yielding,
         limit: int,
         voice_s: float,
         reopen: Reopen,
@@ -102,11 +114,9 @@ class NativeSession(OmniSession):
             self._put(piece)
 
     def _put(self, piece: Piece) -> None:
-        from vllm_omni.engine.duplex import commands
-
         self._uncommitted_ms += 100.0
         self._lane.put_sound(
-            commands.AppendAudio(
+            self._commands.AppendAudio(
                 audio=piece.sound,
                 format="pcm16",
                 sample_rate_hz=16_000,
@@ -124,15 +134,13 @@ class NativeSession(OmniSession):
             self._show_gauge(piece.unit)
 
     def _commit(self, command: client.InputAudioBufferCommit) -> None:
-        from vllm_omni.engine.duplex import commands
-
         if self._uncommitted_ms < _LEAST_MS:
             raise EngineError("input_audio_buffer_empty", "Less than 100 ms of sound came since the last commit.")
         self._uncommitted_ms = 0.0
         # The engine fills the unit up with silence: the next one begins with the next sound.
         self._intake.restart()
         self._lane.put(
-            commands.Commit(
+            self._commands.Commit(
                 final=command.final if isinstance(command.final, bool) else True,
                 create_response=command.create_response if isinstance(command.create_response, bool) else None,
                 is_speech=command.is_speech if isinstance(command.is_speech, bool) else None,
@@ -185,14 +193,12 @@ class NativeSession(OmniSession):
         self._uncommitted_ms = 0.0
 
     def _stop_model(self, command: Interrupt, reply: Reply | None) -> None:
-        from vllm_omni.engine.duplex import commands
-
         if command.hard:
             # The engine drops the request, and with it everything that was said in this call.
             self._lane.forget_sound()
             self._intake.restart()
             self._gauge.forget()
-            self._lane.put(commands.BargeIn())
+            self._lane.put(self._commands.BargeIn())
         elif reply is not None:
             self._yield(reply)
 
@@ -200,7 +206,7 @@ class NativeSession(OmniSession):
         """Tell the model softly: it listens in the unit that is being filled, and its response ends there."""
         self._boundary.yield_floor(reply.engine_id)
         self._intake.listen()
-        self._yielding = reply.engine_id
+        self._yielding = reply.engine_id if self._boundary.announced else None
 
     async def _until_over(self, engine_id: str) -> None:
         # The engine stamps a unit with the turn it belongs to when it is complete. One that is completed before the model has given
@@ -220,8 +226,6 @@ class NativeSession(OmniSession):
     # -- what this model does not take ------------------------------------------------------------------------------------
 
     def _create_response(self, command: client.ResponseCreate) -> None:
-        from vllm_omni.engine.duplex import commands
-
         parse_options(command.response, self._settings)
         refused = _REFUSED_OPTIONS & {name for name, value in command.response.items() if value is not None}
         if refused:
@@ -233,7 +237,7 @@ class NativeSession(OmniSession):
             raise EngineError("response_already_active", f"Response {self._reply.id} is in progress.")
         if self._uncommitted_ms < _LEAST_MS:
             raise EngineError("response_create_without_input", "Nothing was said since the last reply.")
-        self._lane.put(commands.CreateResponse(options=dict(command.response)))
+        self._lane.put(self._commands.CreateResponse(options=dict(command.response)))
 
     def _create_item(self, command: client.ConversationItemCreate) -> None:
         # Kept for whoever reads the conversation; the model itself remembers only what it heard and said.

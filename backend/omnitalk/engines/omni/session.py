@@ -46,10 +46,13 @@ _HARMLESS = frozenset(
 
 
 class Opened(NamedTuple):
-    """A session of the engine's: its ``handle`` (``DuplexSessionHandle``) and how it was opened."""
+    """A session of the engine's: its ``handle`` (``DuplexSessionHandle``, or what stands for one elsewhere), how it was opened, and
+    the module whose classes are its ``commands``.
+    """
 
     handle: Any
     config: JsonObject
+    commands: Any
 
 
 class OmniSession(abc.ABC):
@@ -68,6 +71,7 @@ class OmniSession(abc.ABC):
         self._settings, self._on_close = settings, on_close
         self._handle = opened.handle
         self._config = opened.config
+        self._commands = opened.commands
         self._outbox = Outbox()
         self._lane = CommandLane()
         self._intake = Intake(vad)
@@ -219,11 +223,9 @@ class OmniSession(abc.ABC):
             await self._handle.submit(await self._lane.get())
 
     async def _keep_alive(self) -> None:
-        from vllm_omni.engine.duplex import commands
-
         while True:
             await asyncio.sleep(_HEARTBEAT_S)
-            self._lane.put(commands.Heartbeat())
+            self._lane.put(self._commands.Heartbeat())
 
     async def _listen_to(self, handle: Any) -> None:
         async for event in handle.events():
@@ -346,15 +348,13 @@ class OmniSession(abc.ABC):
             raise EngineError("response_not_active", f"There is no response {command.response_id} to interrupt.", param="response_id")
 
     def _progress(self, command: PlaybackProgress) -> None:
-        from vllm_omni.engine.duplex import commands
-
         reply = (
             self._reply if self._reply is not None and self._reply.id == command.response_id else self._finished.get(command.response_id)
         )
         if reply is None or reply.engine_id in self._dead or reply.cut or not reply.progressed(command.committed_ms):
             return
         self._lane.put(
-            commands.AckPlayback(
+            self._commands.AckPlayback(
                 played_ms=int(command.played_ms),
                 committed_ms=int(command.committed_ms),
                 response_id=reply.engine_id,
@@ -394,27 +394,21 @@ class OmniSession(abc.ABC):
     # -- the rest -----------------------------------------------------------------------------------------------------
 
     def _update(self, command: client.SessionUpdate) -> None:
-        from vllm_omni.engine.duplex import commands
-
         told = self._patch(command)
         try:
             self._settings = apply(self._settings, command.session)
         except ProtocolError as problem:
             raise EngineError(problem.code, problem.message, param=problem.param) from problem
         if told:
-            self._lane.put(commands.UpdateSession(patch=told))
+            self._lane.put(self._commands.UpdateSession(patch=told))
 
     def _clear(self, command: client.InputAudioBufferClear) -> None:
-        from vllm_omni.engine.duplex import commands
-
         self._lane.forget_sound()
         self._intake.restart()
-        self._lane.put(commands.ClearInput())
+        self._lane.put(self._commands.ClearInput())
 
     def _signal(self, command: client.TurnSignal) -> None:
-        from vllm_omni.engine.duplex import commands
-
-        self._lane.put(commands.SignalTurn(event=command.event, signal_payload=dict(command.payload or {})))
+        self._lane.put(self._commands.SignalTurn(event=command.event, signal_payload=dict(command.payload or {})))
 
     def _hold(self, command: client.OmnitalkHold) -> None:
         self._held = command.held

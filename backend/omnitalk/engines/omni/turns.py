@@ -85,16 +85,12 @@ class TurnSession(OmniSession):
             self._end_turn(respond=self._settings.turn_detection is None or self._settings.turn_detection.create_response)
 
     def _put(self, piece: Piece) -> None:
-        from vllm_omni.engine.duplex import commands
-
         self._uncommitted_ms += 100.0
-        self._lane.put_sound(commands.AppendAudio(audio=piece.sound, format="pcm16", sample_rate_hz=16_000, is_speech=True), 100.0)
+        self._lane.put_sound(self._commands.AppendAudio(audio=piece.sound, format="pcm16", sample_rate_hz=16_000, is_speech=True), 100.0)
 
     def _end_turn(self, *, respond: bool, item_id: str | None = None) -> None:
-        from vllm_omni.engine.duplex import commands
-
         self._uncommitted_ms = 0.0
-        self._lane.put(commands.Commit(final=True, create_response=respond, is_speech=True))
+        self._lane.put(self._commands.Commit(final=True, create_response=respond, is_speech=True))
 
     def _commit(self, command: client.InputAudioBufferCommit) -> None:
         if self._uncommitted_ms < 100.0:
@@ -110,31 +106,25 @@ class TurnSession(OmniSession):
             self._gate.restart()
 
     def _create_response(self, command: client.ResponseCreate) -> None:
-        from vllm_omni.engine.duplex import commands
-
         if self._reply is not None:
             raise EngineError("response_already_active", f"Response {self._reply.id} is in progress.")
-        self._lane.put(commands.CreateResponse(options=dict(command.response)))
+        self._lane.put(self._commands.CreateResponse(options=dict(command.response)))
 
     def _create_item(self, command: client.ConversationItemCreate) -> None:
-        from vllm_omni.engine.duplex import commands
-
         item = self._checked_item(command, images=True)
         self._add_item(item, command.previous_item_id)
-        self._lane.put(commands.CreateItem(item=dict(item), previous_item_id=command.previous_item_id))
+        self._lane.put(self._commands.CreateItem(item=dict(item), previous_item_id=command.previous_item_id))
 
     def _append_text(self, command: client.InputTextAppend) -> None:
         raise EngineError("native_text_append_unsupported", "Send typed text as a conversation item to this model.", param="text")
 
     def _stop_model(self, command: Interrupt, reply: Reply | None) -> None:
-        from vllm_omni.engine.duplex import commands
-
         if command.hard:
             self._lane.forget_sound()
             self._intake.restart()
-            self._lane.put(commands.BargeIn())
+            self._lane.put(self._commands.BargeIn())
         elif reply is not None:
-            self._lane.put(commands.CancelResponse(response_id=reply.engine_id))
+            self._lane.put(self._commands.CancelResponse(response_id=reply.engine_id))
 
     def _listened(self, event: Any) -> None:
         """Between turns this model always listens; it is not worth saying."""

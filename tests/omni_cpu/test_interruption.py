@@ -49,6 +49,7 @@ async def test_a_hard_interruption_starts_afresh(engine: Engine, script: WriteSc
     async with opened(engine) as driver:
         await interrupted(driver, hard=True)
         seen = decisions()
+        assert [notice.code for notice in driver.all(server.OmnitalkNotice)] == ["memory_cleared"]
     requests = list(dict.fromkeys(unit["request"] for unit in seen))
     assert len(requests) == 2
     assert [unit["seq"] for unit in seen if unit["request"] == requests[1]][0] == 1

@@ -45,6 +45,7 @@ class Figures:
     later: list[float] = field(default_factory=list)
     replies: int = 0
     errors: list[str] = field(default_factory=list)
+    chats: list[float] = field(default_factory=list)
 
 
 def _pictures() -> list[bytes]:
@@ -136,15 +137,36 @@ class _Caller:
                 figures.later.append((at - max(end for end in self.unit_ends if end <= at)) * 1000)
 
 
-async def measure(engine: Engine, calls: int, *, camera: bool = False, turns: int = 3) -> Figures:
-    """``calls`` at once, each with ``turns`` questions."""
+async def _chatting(engine: Engine, requests: int, done: list[float]) -> None:
+    """So many chat requests with speech, all at once; how long each took, s."""
+    from omnitalk.engines.chat import ChatEngine, ChatMessage, ChatPart, ChatRequest
+
+    assert isinstance(engine, ChatEngine)
+    words = ChatPart(kind="text", text="Tell me about the sea.")
+    request = ChatRequest(messages=(ChatMessage(role="user", parts=(words,)),), speaks=True, max_tokens=64)
+
+    async def one() -> None:
+        begin = time.perf_counter()
+        async for _ in engine.chat(request):
+            pass
+        done.append(time.perf_counter() - begin)
+
+    await asyncio.gather(*(one() for _ in range(requests)))
+
+
+async def measure(engine: Engine, calls: int, *, camera: bool = False, turns: int = 3, chats: int = 0) -> Figures:
+    """``calls`` at once, each with ``turns`` questions; ``chats`` requests for speech come in while they go on."""
     figures = Figures(calls, camera)
     pictures = _pictures() if camera else None
     callers = [_Caller(await engine.open_session(f"bench_{i}", SessionSettings()), pictures) for i in range(calls)]
     try:
         begin = time.perf_counter() + 0.2
+        burst = asyncio.create_task(_chatting(engine, chats, figures.chats))
         await asyncio.gather(*(caller.speak(TURN * turns, start=begin + i / calls) for i, caller in enumerate(callers)))
         await asyncio.sleep(1.0)
+        # Chat waits for calls, so what is left of the burst is not waited for.
+        burst.cancel()
+        await asyncio.gather(burst, return_exceptions=True)
     finally:
         for caller in callers:
             await caller.close()
@@ -241,7 +263,9 @@ def memory() -> str:
     return "; ".join(parts)
 
 
-def main(engine: Engine, *, calls: list[int], camera: bool, turns: int, label: str, interruptions: bool, output: Path | None) -> None:
+def main(
+    engine: Engine, *, calls: list[int], camera: bool, chats: int, turns: int, label: str, interruptions: bool, output: Path | None
+) -> None:
     """Start, measure every condition, print the table and append it to ``output``."""
     lines: list[str] = []
 
@@ -259,6 +283,10 @@ def main(engine: Engine, *, calls: list[int], camera: bool, turns: int, label: s
             for number in calls:
                 for seen in (False, True) if camera else (False,):
                     say(row(label, await measure(engine, number, camera=seen, turns=turns)))
+            if chats:
+                busy = await measure(engine, max(1, calls[-1] - 2), turns=turns, chats=chats)
+                say(row(f"{label}{chats} chats asked for speech beside ", busy))
+                say(f"chats done meanwhile: {len(busy.chats)}")
             if interruptions:
                 for hard in (False, True):
                     say(f"{'hard' if hard else 'soft'} interruption: {json.dumps(await yields(engine, hard=hard))}")

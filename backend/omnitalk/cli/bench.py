@@ -62,6 +62,7 @@ def omni(
     camera: Annotated[bool, typer.Option(help="Measure every condition with a camera too.")] = False,
     turns: Annotated[int, typer.Option(min=1, help="Questions a call asks.")] = 3,
     interruptions: Annotated[bool, typer.Option(help="Also time a soft and a hard interruption.")] = False,
+    chats: Annotated[int, typer.Option(min=0, help="Also measure calls while so many chat requests ask for speech.")] = 0,
     label: Annotated[str, typer.Option(help="Put before each condition.")] = "",
     output: Annotated[Path | None, typer.Option(help="Append the table (Markdown) to this file.")] = None,
 ) -> None:
@@ -75,7 +76,16 @@ def omni(
     try:
         options = OmniOptions(model=model, deploy_config=deploy_config, stage_overrides=json.loads(stage_overrides))
         wanted = [int(number) for number in calls.split(",")]
-        main(OmniEngine(options), calls=wanted, camera=camera, turns=turns, label=label, interruptions=interruptions, output=output)
+        main(
+            OmniEngine(options),
+            calls=wanted,
+            camera=camera,
+            chats=chats,
+            turns=turns,
+            label=label,
+            interruptions=interruptions,
+            output=output,
+        )
     except (EngineError, ValueError) as problem:
         typer.echo(f"omnitalk: {problem}", err=True)
         raise typer.Exit(1) from problem

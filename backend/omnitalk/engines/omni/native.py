@@ -199,6 +199,13 @@ class NativeSession(OmniSession):
             self._intake.restart()
             self._gauge.forget()
             self._lane.put(self._commands.BargeIn())
+            self._outbox.emit(
+                server.OmnitalkNotice(
+                    level="info",
+                    code="memory_cleared",
+                    message="That was a hard interruption: the model has forgotten what was said in this call.",
+                )
+            )
         elif reply is not None:
             self._yield(reply)
 

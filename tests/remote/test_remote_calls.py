@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Literal
 
+import numpy as np
 import pytest
 from omnitalk.api.app import create_app
 from omnitalk.bench.driver import Driver, opened
@@ -12,8 +14,8 @@ from omnitalk.engines.base import EngineError, EngineFailed, Interrupt
 from omnitalk.engines.factory import make_engine
 from omnitalk.engines.remote import RemoteEngine, RemoteOptions
 from omnitalk.engines.scripted import ScriptedEngine
-from omnitalk.protocol import server
-from omnitalk.protocol.session import SessionSettings
+from omnitalk.protocol import client, server
+from omnitalk.protocol.session import SessionSettings, TurnDetection
 from omnitalk.server import listen, make_server
 from omnitalk.settings import ServeSettings
 
@@ -25,8 +27,8 @@ class Backend:
 
 
 @asynccontextmanager
-async def backend(max_calls: int = 4) -> AsyncIterator[Backend]:
-    settings = ServeSettings(engine="scripted", scripted_mode="minicpm", max_calls=max_calls, queue_length=0)
+async def backend(max_calls: int = 4, mode: Literal["minicpm", "qwen3"] = "minicpm") -> AsyncIterator[Backend]:
+    settings = ServeSettings(engine="scripted", scripted_mode=mode, max_calls=max_calls, queue_length=0)
     engine = make_engine(settings)
     assert isinstance(engine, ScriptedEngine)
     listener = listen("127.0.0.1", 0)
@@ -44,8 +46,8 @@ async def backend(max_calls: int = 4) -> AsyncIterator[Backend]:
 
 
 @asynccontextmanager
-async def remote(*origins: str, **options: int) -> AsyncIterator[RemoteEngine]:
-    engine = RemoteEngine(RemoteOptions(backends=origins, max_sessions=options.get("max_sessions")))
+async def remote(*origins: str, profile: str | None = None) -> AsyncIterator[RemoteEngine]:
+    engine = RemoteEngine(RemoteOptions(backends=origins, profile=profile))
     await engine.start()
     try:
         yield engine
@@ -153,3 +155,49 @@ def test_what_is_no_origin_is_refused_by_name(origin: str) -> None:
 def test_the_remote_engine_needs_a_backend() -> None:
     with pytest.raises(EngineError, match="--ws-backend"):
         make_engine(ServeSettings(engine="remote"))
+
+
+LOUD = (0.2 * np.sin(np.arange(16_000) * 0.3)).astype(np.float32)
+
+
+async def test_a_turn_model_is_driven_by_hand() -> None:
+    async with backend(mode="qwen3") as server_a, remote(server_a.origin, profile="qwen3") as engine, opened(engine) as driver:
+        assert engine.capabilities.profile == "qwen3"
+        with pytest.raises(EngineError) as refused:
+            await driver.session.submit(client.InputAudioBufferCommit())
+        assert refused.value.code == "input_audio_buffer_empty"
+        await driver.hear(LOUD)
+        await driver.session.submit(client.InputAudioBufferCommit())
+        await driver.until_type(server.InputAudioBufferCommitted)
+        await driver.session.submit(client.ResponseCreate())
+        await driver.until_type(server.ResponseDone)
+        assert driver.all(server.ResponseDone)[0].response["status"] == "completed"
+
+
+async def test_a_turn_model_answers_when_the_person_pauses_and_stops_when_talked_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A tone is no speech to the voice-activity model; loudness, its stand-in, takes it for some.
+    monkeypatch.setattr("omnitalk.engines.omni.engine.near_end_model", lambda: None)
+    spoken = SessionSettings(turn_detection=TurnDetection(silence_duration_ms=320))
+    async with backend(mode="qwen3") as server_a, remote(server_a.origin, profile="qwen3") as engine, opened(engine, spoken) as driver:
+        await driver.hear(LOUD)
+        await driver.silence(1.0)
+        first = driver.events[await driver.until_type(server.ResponseOutputAudioDelta)]
+        assert isinstance(first, server.ResponseOutputAudioDelta)
+        mark = len(driver.events)
+        await driver.session.submit(Interrupt(response_id=first.response_id, heard_ms=50.0, reason="turn_detected"))
+        done = driver.events[await driver.until_type(server.ResponseDone, after=mark)]
+        assert isinstance(done, server.ResponseDone)
+        assert done.response["status"] == "cancelled"
+        await driver.hear(LOUD)
+        await driver.silence(1.0)
+        created = await driver.until_type(server.ResponseCreated, after=mark)
+        await driver.until_type(server.ResponseDone, after=created)
+
+
+async def test_a_turn_model_takes_typed_text() -> None:
+    async with backend(mode="qwen3") as server_a, remote(server_a.origin, profile="qwen3") as engine, opened(engine) as driver:
+        await driver.ask("What is this?")
+        assert driver.all(server.ResponseDone)[0].response["status"] == "completed"
+        with pytest.raises(EngineError) as refused:
+            await driver.session.submit(client.InputAudioBufferAppend(audio=bytes(3_200), video_frames=[b"x"]))
+        assert refused.value.code == "invalid_video_frames"

@@ -32,6 +32,11 @@ class ChatLine:
         self._waiting = 0
         self._moved = asyncio.Event()
 
+    @property
+    def figures(self) -> dict[str, float]:
+        """For ``/metrics``."""
+        return {"chats_running": float(self._running), "chats_waiting": float(self._waiting)}
+
     def moved(self) -> None:
         """A call has ended (or begun)."""
         self._moved.set()

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+import msgspec
 import structlog
 
 from omnitalk.engines.base import Capabilities, EngineError, EngineSession, Health
@@ -58,6 +59,7 @@ class OmniEngine:
         self._watch: asyncio.Task[None] | None = None
         self._limit = self._deploy.max_model_len or _DEFAULT_CONTEXT
         self._stopping = False
+        self._totals: dict[str, float] = {}
         self.sessions: dict[str, OmniSession] = {}
         self._capabilities = self._describe()
 
@@ -121,6 +123,8 @@ class OmniEngine:
         self._health = Health(ready=True, stage="ready", progress=1.0)
 
     def _told(self, stage: str, progress: float) -> None:
+        if stage != self._health.stage:
+            log.info("engine_starting", doing=stage, progress=round(progress, 2))
         self._health = Health(ready=False, stage=stage, progress=progress)
 
     async def stop(self) -> None:
@@ -151,8 +155,15 @@ class OmniEngine:
                 process.kill()
 
     def health(self) -> Health:
-        """What it is doing; ``problem`` once a stage has died."""
-        return self._health
+        """What it is doing; ``problem`` once a stage has died; the figures of all sessions so far in ``details``."""
+        if not self._health.ready:
+            return self._health
+        figures = dict(self._totals)
+        for session in self.sessions.values():
+            figures = _sum(figures, session.figures())
+        if self._chat is not None:
+            figures.update(self._chat.line.figures)
+        return msgspec.structs.replace(self._health, details=figures)
 
     async def open_session(self, session_id: str, settings: SessionSettings) -> EngineSession:
         """Open a conversation. Raises ``EngineError``: not ready, ``resource_exhausted``, or settings the model does not take."""
@@ -218,7 +229,8 @@ class OmniEngine:
             raise EngineError("invalid_session_config", f"The model does not take these settings: {problem}") from problem
 
     def _closed(self, session: OmniSession) -> None:
-        self.sessions.pop(session.id, None)
+        if self.sessions.pop(session.id, None) is not None:
+            self._totals = _sum(self._totals, session.figures())
         if self._chat is not None:
             self._chat.line.moved()
 
@@ -239,6 +251,10 @@ class OmniEngine:
         self._health = Health(ready=False, stage="failed", problem=message)
         for session in list(self.sessions.values()):
             session.fail("engine_dead", message)
+
+
+def _sum(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
+    return {name: one.get(name, 0.0) + other.get(name, 0.0) for name in {**one, **other}}
 
 
 def _refusal(problem: Any) -> EngineError:

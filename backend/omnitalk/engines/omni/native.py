@@ -98,6 +98,14 @@ class NativeSession(OmniSession):
         window = Window.of(dict(self._config.get("extra_body") or {}))
         return ContextGauge(limit, window, prefix_text=instructions, voice_s=self._voice_s)
 
+    def figures(self) -> dict[str, float]:
+        """See ``OmniSession``; and how often the context was renewed, and how many units a window dropped."""
+        return {
+            **super().figures(),
+            "context_renewals": float(self.rolled_over),
+            "window_units_dropped": float(self._gauge.dropped_units),
+        }
+
     # -- sound in -----------------------------------------------------------------------------------------------------
 
     def _append(self, command: client.InputAudioBufferAppend) -> None:

@@ -156,6 +156,10 @@ class OmniSession(abc.ABC):
         self._outbox.emit(EngineFailed(code=code, message=message))
         self._outbox.close()
 
+    def figures(self) -> dict[str, float]:
+        """What was given up or done over again, for ``/metrics``."""
+        return {"sound_dropped_ms": self._lane.dropped_ms, "frames_replaced": float(self._intake.frames_replaced)}
+
     # -- what subclasses say ------------------------------------------------------------------------------------------
 
     @abc.abstractmethod
@@ -231,8 +235,8 @@ class OmniSession(abc.ABC):
         async for event in handle.events():
             if handle is not self._handle:
                 return
+            # Never paused: vLLM-Omni's own queue behind this one has no bound, ours has.
             self._engine_event(event)
-            await self._outbox.room()
 
     # -- the engine's events ------------------------------------------------------------------------------------------
 

@@ -98,6 +98,59 @@ async def test_vllm_omnis_own_client_holds_a_call(native: Rig) -> None:
         assert client.session_id == before
 
 
+async def test_speech_over_a_reply_interrupts_it_softly_where_the_client_asks_for_that(native: Rig) -> None:
+    """``turn_detection: server_vad`` is our own gate: what it decides is a soft interruption, not the engine's hard one."""
+    native.decide(chunks=12)
+    events: list[dict[str, Any]] = []
+    changed = asyncio.Condition()
+    async with websockets.connect(f"ws://127.0.0.1:{native.server.port}/v1/realtime?duplex=1&autostart=0", max_size=None) as socket:
+
+        async def read() -> None:
+            async for message in socket:
+                async with changed:
+                    events.append(json.loads(message))
+                    changed.notify_all()
+
+        async def until(kind: str, after: int = 0) -> dict[str, Any]:
+            def found() -> list[dict[str, Any]]:
+                return [event for event in events[after:] if event["type"] == kind]
+
+            async with asyncio.timeout(PATIENCE_S), changed:
+                await changed.wait_for(lambda: bool(found()))
+            return found()[0]
+
+        async def speak(samples: np.ndarray[Any, Any]) -> None:
+            for at in range(0, len(samples), 1_600):
+                audio = base64.b64encode(pcm(samples[at : at + 1_600])).decode()
+                await socket.send(json.dumps({"type": "input_audio_buffer.append", "audio": audio}))
+                await asyncio.sleep(0.1)
+
+        reader = asyncio.create_task(read())
+        session = {
+            "modalities": ["audio", "text"],
+            "turn_detection": {"type": "server_vad"},
+            "input_audio_format": "pcm16",
+            "sample_rate_hz": 16_000,
+        }
+        await socket.send(json.dumps({"type": "session.update", "session": session}))
+        await until("session.updated")
+        await speak(np.concatenate([say(QUESTION, 16_000), silence(3.0, 16_000)]))
+        first = (await until("response.created"))["response"]["id"]
+        await until("response.output_audio.delta")
+        native.decide(chunks=2)
+        mark = len(events)
+        await speak(np.concatenate([say("Please stop now and listen to what I have to say to you.", 16_000), silence(4.0, 16_000)]))
+        done = await until("response.done", mark)
+        assert (done["response"]["id"], done["response"]["status"]) == (first, "cancelled")
+        assert done["response"]["status_details"]["reason"] == "turn_detected"
+        await until("output_audio_buffer.cleared", mark)
+        answer = await until("response.created", mark)
+        assert answer["response"]["id"] != first
+        # The model was asked softly: it forgot nothing.
+        assert not [event for event in events if event.get("code") == "memory_cleared"]
+        reader.cancel()
+
+
 async def test_a_killed_stage_ends_calls_with_a_reason_and_readiness_turns_red(native: Rig) -> None:
     """The last test here: the engine is gone after it."""
     url = f"{native.server.url}/readyz"

@@ -110,7 +110,9 @@ async def test_one_group_of_pictures_a_unit_and_the_newest(
     async with opened(engine) as driver:
         await units(driver, "NNN", frames=5, stacked=stacked, pace_s=0.2)
         await driver.until(lambda _: len(driver.all(server.ResponseListen)) >= 3)
-        assert [unit["frames"] for unit in decisions()] == [2 if stacked else 1] * 3
+        # The unit that was under way when the test before closed its call may be written down late.
+        seen = decisions()
+        assert [unit["frames"] for unit in seen if unit["session"] == seen[-1]["session"]] == [2 if stacked else 1] * 3
         # Four of five pictures a unit were replaced by a newer one, and that is counted.
         assert engine.health().details["frames_replaced"] >= 12
         assert not driver.all(server.Error)

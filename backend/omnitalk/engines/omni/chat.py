@@ -11,12 +11,14 @@ import contextlib
 import io
 import json
 import wave
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 from omnitalk.engines.base import EngineError
 from omnitalk.engines.chat import ChatDelta, ChatMessage, ChatPart, ChatRequest, ChatUsage
+
+from .pictures import check_picture
 
 __all__ = ["ChatLine", "OmniChat", "messages_of"]
 
@@ -114,8 +116,13 @@ class OmniChat:
             wanted = ChatCompletionRequest(**self._body(request))
         except ValueError as problem:
             raise EngineError("invalid_request", f"The model does not take this request: {problem}") from problem
+        for message in request.messages:
+            for part in message.parts:
+                if part.kind == "image":
+                    await asyncio.to_thread(check_picture, part.data)
         async with self.line.place():
-            answer = await self._service.create_chat_completion(wanted, None)
+            with _refusals():
+                answer = await self._service.create_chat_completion(wanted, None)
             if not hasattr(answer, "__aiter__"):
                 raise _refusal(answer)
             stream = aiter(answer)
@@ -149,6 +156,17 @@ class OmniChat:
         }
         body.update({name: value for name, value in optional.items() if value is not None})
         return body
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """vLLM raises where its own server makes a 400 of it."""
+    from vllm.exceptions import VLLMValidationError
+
+    try:
+        yield
+    except (VLLMValidationError, ValueError, OSError) as problem:
+        raise EngineError("invalid_request", f"The model does not take this request: {problem}") from problem
 
 
 def messages_of(messages: tuple[ChatMessage, ...]) -> list[dict[str, Any]]:

@@ -13,12 +13,14 @@ from omnitalk.engines.cascade.options import parse_options
 from omnitalk.media.vad import VadModel
 from omnitalk.protocol import client, server
 from omnitalk.protocol.base import UNSET, JsonObject
+from omnitalk.protocol.errors import error_event
 from omnitalk.protocol.session import SessionSettings
 
 from .gauge import ContextGauge, Window
 from .intake import Piece
+from .pictures import check_picture
 from .reply import Reply
-from .session import OmniSession, Opened, response_id_of
+from .session import OmniSession, Opened, passed_on, response_id_of
 
 __all__ = ["NativeSession", "Yielding"]
 
@@ -123,17 +125,7 @@ class NativeSession(OmniSession):
 
     def _put(self, piece: Piece) -> None:
         self._uncommitted_ms += 100.0
-        self._lane.put_sound(
-            self._commands.AppendAudio(
-                audio=piece.sound,
-                format="pcm16",
-                sample_rate_hz=16_000,
-                is_speech=piece.speech,
-                video_frames=tuple(base64.b64encode(frame).decode() for frame in piece.frames),
-                hints={"force_listen": True} if piece.listen else {},
-            ),
-            100.0,
-        )
+        self._lane.put_sound(piece, 100.0)
         if piece.completes and piece.listen and self._yielding is not None:
             self._lane.put(_Barrier(self._yielding))
             self._yielding = None
@@ -252,7 +244,7 @@ class NativeSession(OmniSession):
             raise EngineError("response_already_active", f"Response {self._reply.id} is in progress.")
         if self._uncommitted_ms < _LEAST_MS:
             raise EngineError("response_create_without_input", "Nothing was said since the last reply.")
-        self._lane.put(self._commands.CreateResponse(options=dict(command.response)))
+        self._lane.put(self._commands.CreateResponse(options=passed_on(command.response)))
 
     def _create_item(self, command: client.ConversationItemCreate) -> None:
         # Kept for whoever reads the conversation; the model itself remembers only what it heard and said.
@@ -344,6 +336,28 @@ class NativeSession(OmniSession):
             if isinstance(command, _Barrier):
                 await self._until_over(command.engine_id)
                 continue
+            if isinstance(command, Piece):
+                command = self._append_of(command, await self._seen(command.frames))
             # Between two engine sessions sound waits in the lane, which is bounded.
             await self._attached.wait()
             await self._handle.submit(command)
+
+    async def _seen(self, frames: tuple[bytes, ...]) -> tuple[bytes, ...]:
+        """The pictures, or none when one of them is bad: the sound goes on without."""
+        try:
+            for frame in frames:
+                await asyncio.to_thread(check_picture, frame)
+        except EngineError as problem:
+            self._outbox.emit(error_event(problem.code, problem.message, param=problem.param))
+            return ()
+        return frames
+
+    def _append_of(self, piece: Piece, frames: tuple[bytes, ...]) -> Any:
+        return self._commands.AppendAudio(
+            audio=piece.sound,
+            format="pcm16",
+            sample_rate_hz=16_000,
+            is_speech=piece.speech,
+            video_frames=tuple(base64.b64encode(frame).decode() for frame in frames),
+            hints={"force_listen": True} if piece.listen else {},
+        )

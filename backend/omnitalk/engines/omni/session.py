@@ -22,8 +22,9 @@ from omnitalk.protocol.settings import apply
 from .intake import Intake
 from .lane import CommandLane
 from .reply import Reply
+from .wire import check_numbers
 
-__all__ = ["OmniSession", "Opened", "response_id_of"]
+__all__ = ["OmniSession", "Opened", "passed_on", "response_id_of"]
 
 log = structlog.get_logger("omnitalk.omni")
 
@@ -400,9 +401,11 @@ class OmniSession(abc.ABC):
     def _update(self, command: client.SessionUpdate) -> None:
         told = self._patch(command)
         try:
-            self._settings = apply(self._settings, command.session)
+            settings = apply(self._settings, command.session)
         except ProtocolError as problem:
             raise EngineError(problem.code, problem.message, param=problem.param) from problem
+        check_numbers(settings)
+        self._settings = settings
         if told:
             self._lane.put(self._commands.UpdateSession(patch=told))
 
@@ -421,6 +424,24 @@ class OmniSession(abc.ABC):
         item = validate_item(command.item, images=images)
         item.setdefault("id", new_id("item"))
         return item
+
+
+_PASSED_ON = (
+    "conversation",
+    "metadata",
+    "modalities",
+    "output_modalities",
+    "instructions",
+    "temperature",
+    "max_output_tokens",
+    "tools",
+    "tool_choice",
+)
+
+
+def passed_on(options: JsonObject) -> JsonObject:
+    """What of ``response.create`` the engine is told; formats and the like are this side's business."""
+    return {name: options[name] for name in _PASSED_ON if options.get(name) is not None}
 
 
 def response_id_of(event: Any) -> str:

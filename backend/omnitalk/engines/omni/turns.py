@@ -13,7 +13,7 @@ from omnitalk.protocol.session import SessionSettings, TurnDetection
 
 from .intake import Piece
 from .reply import Reply
-from .session import OmniSession, Opened
+from .session import OmniSession, Opened, passed_on
 
 __all__ = ["SpeechGate", "TurnSession"]
 
@@ -108,7 +108,7 @@ class TurnSession(OmniSession):
     def _create_response(self, command: client.ResponseCreate) -> None:
         if self._reply is not None:
             raise EngineError("response_already_active", f"Response {self._reply.id} is in progress.")
-        self._lane.put(self._commands.CreateResponse(options=dict(command.response)))
+        self._lane.put(self._commands.CreateResponse(options=passed_on(command.response)))
 
     def _create_item(self, command: client.ConversationItemCreate) -> None:
         item = self._checked_item(command, images=True)

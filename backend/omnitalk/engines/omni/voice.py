@@ -15,6 +15,7 @@ __all__ = ["Voice", "built_in", "from_data_url", "from_file"]
 
 _MAX_BYTES = 8 * 1024 * 1024
 _SHORTEST_S, _LONGEST_S = 1.0, 30.0
+_LOWEST_HZ, _HIGHEST_HZ = 8_000, 192_000
 _PARAM = "session.ref_audio"
 
 
@@ -60,6 +61,7 @@ def from_data_url(url: str) -> Voice:
 
 
 def _length(data: bytes) -> float:
+    import numpy as np
     import soundfile
 
     try:
@@ -69,8 +71,19 @@ def _length(data: bytes) -> float:
         raise EngineError(
             "bad_audio", "The reference voice is no sound file that can be read (WAV, FLAC, MP3, OGG).", param=_PARAM
         ) from problem
+    if not _LOWEST_HZ <= info.samplerate <= _HIGHEST_HZ or info.channels > 2:
+        got = f"{info.channels} channels at {info.samplerate} Hz"
+        raise EngineError(
+            "bad_audio", f"The reference voice has {got}; one or two at {_LOWEST_HZ} to {_HIGHEST_HZ} Hz are taken.", param=_PARAM
+        )
     if not _SHORTEST_S <= seconds <= _LONGEST_S:
         raise EngineError(
             "bad_audio", f"The reference voice lasts {seconds:.1f} s; {_SHORTEST_S:g} to {_LONGEST_S:g} s are good.", param=_PARAM
         )
+    try:
+        samples, _ = soundfile.read(io.BytesIO(data), dtype="float32")
+    except (RuntimeError, TypeError) as problem:
+        raise EngineError("bad_audio", "The reference voice breaks off: it cannot be read to its end.", param=_PARAM) from problem
+    if not np.isfinite(samples).all():
+        raise EngineError("bad_audio", "The reference voice holds samples that are no numbers.", param=_PARAM)
     return seconds

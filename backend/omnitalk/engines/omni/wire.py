@@ -5,7 +5,7 @@ from omnitalk.engines.base import EngineError
 from omnitalk.protocol.base import JsonObject
 from omnitalk.protocol.session import SessionSettings
 
-__all__ = ["native_session", "turn_session", "window"]
+__all__ = ["check_numbers", "native_session", "turn_session", "window"]
 
 
 def window(limit: int) -> JsonObject:
@@ -31,6 +31,8 @@ def native_session(settings: SessionSettings, voice: str, *, limit: int) -> Json
     if settings.turn_detection is not None and settings.turn_detection.type == "semantic_vad":
         message = "This model takes turns by itself: turn_detection is null, or server_vad to let your voice interrupt it."
         raise EngineError("unsupported_turn_detection", message, param="session.turn_detection")
+    _fits(settings, limit)
+    check_numbers(settings)
     asked = settings.max_output_tokens
     return _without_none(
         {
@@ -54,12 +56,33 @@ def native_session(settings: SessionSettings, voice: str, *, limit: int) -> Json
     )
 
 
+def _fits(settings: SessionSettings, limit: int) -> None:
+    """A prefix beyond the context ends the engine's Thinker process, for every call on it. A token is at least a byte of text."""
+    for name in ("instructions", "initial_user_text"):
+        size = len((getattr(settings, name) or "").encode())
+        most = limit // 4
+        if size > most:
+            message = f"{name} is {size} bytes long; at most {most} leave room for a conversation in this model's context."
+            raise EngineError("bad_event", message, param=f"session.{name}")
+
+
+def check_numbers(settings: SessionSettings) -> None:
+    """Raises ``EngineError`` that names a number outside of what the model is made for."""
+    bounds = (("temperature", settings.temperature, 0.0, 2.0), ("speed", settings.speed, 0.25, 4.0))
+    for name, value, least, most in bounds:
+        if value is not None and not least <= value <= most:
+            raise EngineError("bad_event", f"{name} is a number from {least:g} to {most:g}, not {value!r}.", param=f"session.{name}")
+    if settings.max_output_tokens is not None and settings.max_output_tokens < 1:
+        raise EngineError("bad_event", "max_output_tokens is at least 1.", param="session.max_output_tokens")
+
+
 def turn_session(settings: SessionSettings) -> JsonObject:
     """A Qwen3-Omni session: turns that the call's own gate or the client ends. Raises ``EngineError`` for what it cannot have."""
     if settings.ref_audio is not None:
         raise EngineError(
             "ref_audio_update_unsupported", "This model has voices of its own and takes no reference.", param="session.ref_audio"
         )
+    check_numbers(settings)
     return _without_none(
         {
             "modalities": ["audio", "text"] if settings.speaks else ["text"],

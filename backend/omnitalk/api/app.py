@@ -16,7 +16,7 @@ from omnitalk.profiles import load_profiles
 from omnitalk.settings import ServeSettings
 from omnitalk.transports.websocket import SocketConfig
 
-from . import health, page, realtime
+from . import health, models, page, realtime
 from .headers import SecurityHeaders
 from .prefix import PathPrefix
 from .state import AppState
@@ -49,7 +49,7 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
 
     app = FastAPI(title="Omnitalk", lifespan=lifespan, docs_url="/docs", redoc_url=None)
     app.state.omnitalk = state
-    for router in (health.router, page.router, realtime.router):
+    for router in (health.router, models.router, page.router, realtime.router):
         app.include_router(router)
     app.mount("/shared_ui", PageFiles(directory=asset_dir("shared_ui")))
     app.mount("/profiles", PageFiles(directory=asset_dir("profiles")))

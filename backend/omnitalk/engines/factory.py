@@ -14,7 +14,7 @@ __all__ = ["EngineSettings", "make_engine"]
 
 _log = logging.getLogger(__name__)
 
-_LOCAL = ("onnxruntime", "ctranslate2", "tokenizers", "xllamacpp", "hibari")
+_LOCAL = ("onnxruntime", "ctranslate2", "tokenizers", "xllamacpp", "hibari", "soundfile")
 
 
 class EngineSettings(Protocol):

@@ -3,16 +3,20 @@
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable
+import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from omnitalk.engines.base import Capabilities, EngineError, EngineSession, Health
+from omnitalk.engines.chat import ChatDelta, ChatRequest
 from omnitalk.media.vad import FRAME, VadStream
 from omnitalk.protocol.session import SessionSettings
 
+from .chat import answer
 from .llm import LanguageModel
 from .session import CascadeSession
 from .stages import Stages
@@ -59,6 +63,7 @@ class CascadeEngine:
         self._threads = threads
         self._stages: Stages | None = None
         self._sessions: set[CascadeSession] = set()
+        self._chatting = False
         self._health = Health(ready=False, stage="not started")
         self._capabilities = Capabilities(
             name="cascade",
@@ -67,6 +72,7 @@ class CascadeEngine:
             turns=("server_vad", "manual"),
             voices=HibariVoice.voices if voice is None else (),
             max_sessions=max_sessions,
+            chat=True,
             honest=_HONEST_REMOTE.format(model=model) if remote_llm else _HONEST,
             wire={
                 "implementation_level": "turn_based_duplex",
@@ -128,7 +134,7 @@ class CascadeEngine:
         self._stage("loading the voice", 0.4)
         tts = await asyncio.to_thread(self._make_voice)
         self._stage("loading the language model", 0.5)
-        llm = self._make_llm(files, self._capabilities.max_sessions)
+        llm = self._make_llm(files, self._capabilities.max_sessions + 1)  # one place more: chat
         try:
             await llm.start()
         except BaseException:
@@ -178,3 +184,19 @@ class CascadeEngine:
             session.notify("tools_unsupported", "This engine calls no tools; it answers in words.")
         session.begin()
         return session
+
+    async def chat(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
+        """The answer as it is made, one chat at a time and none beside a call. Closing the generator stops the work."""
+        stages = self._stages
+        if stages is None:
+            raise EngineError("engine_not_ready", f"The engine is not ready ({self._health.stage}).", kind="server_error", retryable=True)
+        if self._chatting or self._sessions:
+            why = "a call" if self._sessions else "another chat"
+            raise EngineError("resource_exhausted", f"The model is busy with {why}; ask again.", kind="rate_limit_error", retryable=True)
+        self._chatting = True
+        try:
+            async with aclosing(answer(request, stages, f"chat_{uuid.uuid4().hex}", lambda: bool(self._sessions))) as deltas:
+                async for delta in deltas:
+                    yield delta
+        finally:
+            self._chatting = False

@@ -52,6 +52,9 @@ const ENDINGS = {
   max_duration: 'The call reached the longest time that this server allows.',
   engine_error: 'The model failed, so the call cannot go on.',
   engine_dead: 'The model stopped working, so the call cannot go on.',
+  backend_lost: 'The server that runs the model is gone, so the call cannot go on.',
+  backend_unavailable: 'The server that runs the model cannot be reached.',
+  context_length_exceeded: 'The model’s memory is full. A new call begins with an empty one.',
   internal_error: 'The server failed, so the call cannot go on.',
   context_full: 'The model’s memory is full. A new call begins with an empty one.',
 };

@@ -44,6 +44,7 @@ _CLOSE_CODES: Final[Mapping[str, int]] = {
     "server_shutdown": GOING_AWAY,
     "engine_error": INTERNAL,
     "engine_dead": INTERNAL,
+    "backend_lost": INTERNAL,
     "internal_error": INTERNAL,
 }
 """By the reason a call ended with; any other is an ordinary end."""

@@ -20,10 +20,14 @@ export function createProfile(data) {
 function initialSession(data, config, choices) {
   const presets = /** @type {{id: string, instructions: string}[]} */ (data.presets ?? []);
   const preset = presets.find((each) => each.id === choices.preset) ?? presets[0];
+  // The model cannot stop in the middle of a turn by itself. Where the server has a gate of its own in front of it, speech over a reply
+  // silences it softly: the model listens, and forgets nothing.
+  const gated = /** @type {readonly string[]} */ (config.engine?.turns ?? []).includes('server_vad');
   return {
     type: 'realtime',
     ...(config.engine?.model ? { model: config.engine.model } : {}),
     ...data.session_defaults,
+    ...(gated ? { turn_detection: { type: 'server_vad' }, overlap_policy: 'barge_in_on_speech' } : {}),
     instructions: choices.instructions?.trim() || preset?.instructions || '',
     input_audio_format: 'pcm16',
     sample_rate_hz: data.input_rate,

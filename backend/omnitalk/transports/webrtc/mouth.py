@@ -16,6 +16,7 @@ from .opus import FRAME, SPEECH_RATE
 
 __all__ = ["Mouth", "Progress"]
 
+_TAIL = SPEECH_RATE // 200
 _REPORT_FRAMES = 5
 """How often progress is told while a response sounds: every 100 ms, as often as a page would."""
 
@@ -53,6 +54,7 @@ class Mouth:
         self._speeches: deque[_Speech] = deque()
         self._gain = self._target = 1.0
         self._step = 0.0
+        self._tail: Samples | None = None
         self.held = False
         self.underruns = 0
 
@@ -76,7 +78,11 @@ class Mouth:
         speech.done = speech.done or done
 
     def cut(self, response_id: str) -> None:
-        """Nothing more is heard of a response."""
+        """Nothing more is heard of a response, but for the 5 ms that keep its end from being a click."""
+        speech = self._find(response_id)
+        if speech is not None and speech.played and speech.pieces:
+            tail = speech.pieces[0][:_TAIL]
+            self._tail = tail * np.linspace(1.0, 0.0, len(tail), dtype=np.float32)
         self._speeches = deque(speech for speech in self._speeches if speech.response_id != response_id)
 
     def fade(self, gain_db: float, ramp_ms: float) -> None:
@@ -95,11 +101,15 @@ class Mouth:
     def next_frame(self) -> tuple[Samples | None, list[Progress]]:
         """20 ms of sound, None for silence, and what is to be told with it."""
         told: list[Progress] = []
-        if self.held or not self._speeches:
+        tail, self._tail = self._tail, None
+        if self.held or not (self._speeches or tail is not None):
             self._ramp(FRAME)
             return None, told
         frame = np.zeros(FRAME, np.float32)
         filled = 0
+        if tail is not None:
+            frame[: len(tail)] = tail
+            filled = len(tail)
         while filled < FRAME and self._speeches:
             speech = self._speeches[0]
             taken = self._draw(speech, frame[filled:])
@@ -112,7 +122,8 @@ class Mouth:
                 continue
             if speech.ended and speech.done:
                 self._speeches.popleft()
-                told.append(Progress(speech.response_id, _ms(speech.played), stopped=speech.played > 0))
+                if speech.played:
+                    told.append(Progress(speech.response_id, _ms(speech.played), stopped=True))
                 continue
             if not speech.ended and speech.played and not speech.holding:
                 speech.holding = True
@@ -150,7 +161,7 @@ class Mouth:
             return np.full(count, self._gain, np.float32)
         steps = self._gain + self._step * np.arange(1, count + 1)
         low, high = sorted((self._gain, self._target))
-        gain = np.clip(steps, low, high).astype(np.float32)
+        gain: Samples = np.clip(steps, low, high).astype(np.float32)
         self._gain = self._target if abs(float(steps[-1]) - self._gain) >= abs(self._target - self._gain) else float(gain[-1])
         return gain
 
@@ -160,6 +171,9 @@ class Mouth:
         return next((speech for speech in self._speeches if speech.response_id == response_id), None)
 
     def _append(self, response_id: str) -> _Speech:
+        for earlier in list(self._speeches):
+            # Whoever speaks anew has finished what was said before, whether that was told or not.
+            self.end(earlier.response_id, done=True)
         speech = _Speech(response_id)
         self._speeches.append(speech)
         return speech

@@ -1,9 +1,10 @@
 """Settings of a server: one object, filled from ``OMNITALK_*`` variables and the command line (which wins)."""
 
+import ipaddress
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, IPvAnyAddress, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 __all__ = ["EngineName", "ServeSettings"]
@@ -37,6 +38,53 @@ class ServeSettings(BaseSettings):
     llm_api_key_env: str = Field(default="OPENAI_API_KEY", description="Name of the variable that holds that endpoint's key.")
     public_realtime_url: str | None = Field(default=None, description="ws(s):// address that the page uses verbatim.")
     allow_origin: list[str] = Field(default_factory=list, description="Further origins whose pages may open a call.")
+
+    webrtc: bool = Field(default=True, description="Take calls over WebRTC beside those over WebSockets.")
+    webrtc_address: list[str] = Field(default_factory=list, description="Addresses for media; by default all of the machine's.")
+    webrtc_ports: str | None = Field(default=None, description="UDP ports for media, such as 50000-50199; by default any.")
+    public_address: IPvAnyAddress | None = Field(default=None, description="Address of this machine as seen from outside its NAT.")
+    ice_server: list[str] = Field(default_factory=list, description="stun: and turn: URLs for browsers.")
+    turn_secret: SecretStr | None = Field(default=None, description="coturn's static-auth-secret, for turn: URLs.")
+    turn_ttl_s: int = Field(default=3600, ge=60, le=86_400, description="How long credentials for turn: URLs are good.")
+
+    @property
+    def media_ports(self) -> tuple[int, int] | None:
+        """``webrtc_ports`` as numbers, both ends included."""
+        if self.webrtc_ports is None:
+            return None
+        first, _, last = self.webrtc_ports.partition("-")
+        return int(first), int(last or first)
+
+    @field_validator("webrtc_ports")
+    @classmethod
+    def _a_range(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        first, _, last = value.partition("-")
+        if not (first.isdigit() and (last or first).isdigit() and 1024 <= int(first) <= int(last or first) <= 65_535):
+            raise ValueError("a range of UDP ports is written 50000-50199, within 1024 to 65535")
+        return value
+
+    @field_validator("webrtc_address")
+    @classmethod
+    def _addresses(cls, value: list[str]) -> list[str]:
+        for address in value:
+            ipaddress.ip_address(address)
+        return value
+
+    @field_validator("ice_server")
+    @classmethod
+    def _ice_urls(cls, value: list[str]) -> list[str]:
+        for url in value:
+            if not url.startswith(("stun:", "stuns:", "turn:", "turns:")):
+                raise ValueError(f"a STUN or TURN server is written stun:host:3478 or turn:host:3478?transport=tcp, not {url!r}")
+        return value
+
+    @model_validator(mode="after")
+    def _turn_needs_a_secret(self) -> "ServeSettings":
+        if self.turn_secret is None and any(url.startswith("turn") for url in self.ice_server):
+            raise ValueError("turn: URLs need the TURN server's shared secret in OMNITALK_TURN_SECRET")
+        return self
 
     @field_validator("stage_overrides")
     @classmethod

@@ -16,7 +16,7 @@ from omnitalk.profiles import load_profiles
 from omnitalk.settings import ServeSettings
 from omnitalk.transports.websocket import SocketConfig
 
-from . import health, models, page, realtime
+from . import calls, health, models, page, realtime
 from .headers import SecurityHeaders
 from .prefix import PathPrefix
 from .state import AppState
@@ -35,6 +35,8 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
     hub = Hub(engine, HubConfig(slots=settings.max_calls, queue=settings.queue_length, call=CallConfig(grace_s=settings.grace_s)))
     profiles = load_profiles(asset_dir("profiles"))
     state = AppState(settings=settings, hub=hub, profiles=profiles, socket=socket or SocketConfig())
+    if settings.webrtc:
+        _add_switchboard(state)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -43,13 +45,15 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
             yield
         finally:
             await hub.close()
+            if state.switchboard is not None:
+                await state.switchboard.close()
             starting.cancel()
             await asyncio.gather(starting, return_exceptions=True)
             await engine.stop()
 
     app = FastAPI(title="Omnitalk", lifespan=lifespan, docs_url="/docs", redoc_url=None)
     app.state.omnitalk = state
-    for router in (health.router, models.router, page.router, realtime.router):
+    for router in (health.router, models.router, page.router, realtime.router, calls.router):
         app.include_router(router)
     app.mount("/shared_ui", PageFiles(directory=asset_dir("shared_ui")))
     app.mount("/profiles", PageFiles(directory=asset_dir("profiles")))
@@ -58,6 +62,32 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
     app.add_middleware(SecurityHeaders)
     app.add_middleware(PathPrefix, prefix=settings.root_path)
     return app
+
+
+def _add_switchboard(state: AppState) -> None:
+    """Calls over WebRTC, when the libraries for them are there; without, the server serves WebSockets and says why."""
+    try:
+        from omnitalk.transports.webrtc.config import WebRtcConfig
+        from omnitalk.transports.webrtc.inside import Unsupported
+        from omnitalk.transports.webrtc.switchboard import Switchboard
+    except ImportError as problem:
+        state.webrtc_problem = f"WebRTC cannot be had: {problem.name} is not installed (pip install 'aiortc==1.16.*' av)."
+        log.warning("no_webrtc", problem=state.webrtc_problem)
+        return
+    settings = state.settings
+    profile = state.profiles.get(state.hub.engine.capabilities.profile)
+    config = WebRtcConfig(
+        addresses=tuple(settings.webrtc_address),
+        loopback=settings.host in ("127.0.0.1", "::1", "localhost"),
+        ports=settings.media_ports,
+        public_address=None if settings.public_address is None else str(settings.public_address),
+        start_ms=profile.start_buffer_ms if profile is not None and profile.unit_ms is not None else 0.0,
+    )
+    try:
+        state.switchboard = Switchboard(state.hub, config)
+    except Unsupported as problem:
+        state.webrtc_problem = str(problem)
+        log.warning("no_webrtc", problem=state.webrtc_problem)
 
 
 async def _start(state: AppState) -> None:

@@ -1,8 +1,9 @@
 """What the routers share: one object on the app, found again from a request or a socket."""
 
 import asyncio
+import uuid
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
@@ -12,12 +13,19 @@ from omnitalk.profiles import Profile
 from omnitalk.settings import ServeSettings
 from omnitalk.transports.websocket import SocketConfig
 
+if TYPE_CHECKING:
+    from omnitalk.transports.webrtc.ice import IceServer
+    from omnitalk.transports.webrtc.switchboard import Switchboard
+
 __all__ = ["AppState", "state_of", "state_of_app"]
 
 
 @dataclass
 class AppState:
-    """``start_problem``: why the engine did not start, for ``/readyz`` and the page. ``sockets``: the tasks that serve one each."""
+    """``start_problem``: why the engine did not start, for ``/readyz`` and the page. ``sockets``: the tasks that serve one each.
+
+    ``switchboard``: takes calls over WebRTC; None when it is off or ``webrtc_problem`` says why it cannot be.
+    """
 
     settings: ServeSettings
     hub: Hub
@@ -25,6 +33,25 @@ class AppState:
     socket: SocketConfig
     start_problem: str | None = None
     sockets: set[asyncio.Task[Any]] = field(default_factory=set)
+    switchboard: "Switchboard | None" = None
+    webrtc_problem: str | None = None
+
+    @property
+    def carriers(self) -> set[asyncio.Task[Any]]:
+        """The tasks that carry a call each, over whatever."""
+        return self.sockets | (self.switchboard.peers if self.switchboard is not None else set())
+
+    def ice_servers(self) -> "list[IceServer]":
+        """For one caller."""
+        from omnitalk.transports.webrtc.ice import ice_servers
+
+        secret = self.settings.turn_secret
+        return ice_servers(
+            self.settings.ice_server,
+            secret=None if secret is None else secret.get_secret_value(),
+            ttl_s=self.settings.turn_ttl_s,
+            user=uuid.uuid4().hex[:12],
+        )
 
 
 def state_of(connection: HTTPConnection) -> AppState:

@@ -100,6 +100,19 @@ class Call:
         self.floor.not_awaiting()
         self.settle()
 
+    def speaker_moved(self, response_id: str, played_ms: float, *, started: bool = False, stopped: bool = False) -> None:
+        """The transport plays the sound itself (WebRTC) and says how far it is; ``started``, ``stopped``: with the first and the last."""
+        track = self.ledger.get(response_id)
+        if self.closed is not None or track is None or track.cut:
+            return
+        if started:
+            self.say(server.OutputAudioBufferStarted(response_id=response_id))
+        self.ledger.ack(track, played_ms, None)
+        self.floor.tell_progress(track)
+        if stopped:
+            self.say(server.OutputAudioBufferStopped(response_id=response_id))
+        self.settle()
+
     def tick(self) -> None:
         """Whatever is due now."""
         if self.closed is not None:

@@ -75,6 +75,14 @@ class CallRunner:
             self.call.refuse(problem)
             self._step()
 
+    def speaker_moved(
+        self, attachment: Attachment, response_id: str, played_ms: float, *, started: bool = False, stopped: bool = False
+    ) -> None:
+        """A transport that plays the sound itself says how far it is."""
+        if attachment is self.call.attachment:
+            self.call.speaker_moved(response_id, played_ms, started=started, stopped=stopped)
+            self._step()
+
     async def next_event(self, attachment: Attachment) -> ServerEvent:
         """The next event for this socket; waits for it. Raises ``Detached`` when there will be none."""
         while True:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 import structlog
+from starlette.requests import HTTPConnection
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from omnitalk.call.attachment import Attachment
@@ -70,15 +71,15 @@ class _Refused(Exception):
         self.event, self.code = event, code
 
 
-def origin_allowed(websocket: WebSocket, allowed: tuple[str, ...]) -> bool:
+def origin_allowed(connection: HTTPConnection, allowed: tuple[str, ...]) -> bool:
     """Whether a page of this origin may open a call here: the server's own host, or one that the operator named.
 
     Clients that are no browsers send no Origin and are let through: a page cannot forge its absence.
     """
-    origin = websocket.headers.get("origin")
+    origin = connection.headers.get("origin")
     if origin is None or "*" in allowed or origin in allowed:
         return True
-    return urlsplit(origin).netloc.lower() == websocket.headers.get("host", "").lower()
+    return urlsplit(origin).netloc.lower() == connection.headers.get("host", "").lower()
 
 
 async def serve_socket(websocket: WebSocket, hub: Hub, config: SocketConfig) -> None:

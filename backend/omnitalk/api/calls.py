@@ -1,0 +1,212 @@
+"""``POST /v1/realtime/calls``: a call over WebRTC, in the shape of OpenAI's API; and how to hang one up.
+
+The body is an SDP offer (``application/sdp``), or a form (``multipart/form-data``) with ``sdp`` and, as JSON, ``session``. Ours may
+carry ``resume`` instead of a session: the fields of ``session.resume``, and the call goes on over the new connection.
+"""
+
+from typing import Any
+
+import msgspec
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException
+from starlette.requests import ClientDisconnect
+
+from omnitalk.engines.base import EngineError
+from omnitalk.protocol import json_codec
+from omnitalk.protocol.base import UNSET
+from omnitalk.protocol.client import SessionResume, SessionUpdate
+from omnitalk.protocol.errors import ProtocolError, error_type
+from omnitalk.protocol.session import SessionPatch
+from omnitalk.transports.websocket import origin_allowed
+
+from .state import AppState, state_of
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+_MAX_BODY = 512 * 1024
+"""An offer of 64 kB, instructions of 200,000 characters, and room for JSON's escapes."""
+
+_STATUS = {
+    "origin_not_allowed": 403,
+    "call_not_found": 404,
+    "session_resume_expired": 404,
+    "invalid_resume_token": 403,
+    "session_resume_conflict": 409,
+    "body_too_large": 413,
+    "unsupported_media_type": 415,
+    "resource_exhausted": 429,
+    "queue_full": 429,
+    "internal_error": 500,
+    "webrtc_unavailable": 501,
+    "engine_not_ready": 503,
+    "server_draining": 503,
+}
+"""By error code; any other is the request's fault: 400."""
+
+
+@router.post("/v1/realtime/calls")
+async def open_call(request: Request) -> Response:
+    """201 with the SDP answer, and the call's address in ``Location``."""
+    state = state_of(request)
+    try:
+        _check_origin(request, state)
+        switchboard = state.switchboard
+        if switchboard is None:
+            why = state.webrtc_problem or "WebRTC is switched off on this server."
+            raise ProtocolError("webrtc_unavailable", f"{why} Call over the WebSocket v1/realtime instead.")
+        offer, patch, ticket = await _read(request)
+        if ticket is not None:
+            answer = await switchboard.resume(offer, ticket)
+        else:
+            duplex = request.query_params.get("duplex", "").lower() in ("1", "true", "yes", "on")
+            answer = await switchboard.call(offer, patch, duplex=duplex)
+    except (ProtocolError, EngineError) as problem:
+        return _refusal(request, problem)
+    except ClientDisconnect:
+        return Response(status_code=400)
+    location = f"{request.scope.get('root_path', '')}/v1/realtime/calls/{answer.call_id}"
+    headers = {"Location": location, "Cache-Control": "no-store", **_cors(request)}
+    return Response(answer.sdp, status_code=201, media_type="application/sdp", headers=headers)
+
+
+@router.delete("/v1/realtime/calls/{call_id}")
+@router.post("/v1/realtime/calls/{call_id}/hangup")
+async def hang_up(request: Request, call_id: str) -> Response:
+    """Ends a live call. Whoever knows its id may: it is as long as a key, and only the caller was told it."""
+    state = state_of(request)
+    try:
+        _check_origin(request, state)
+        runner = state.hub.find(call_id)
+        if runner is None:
+            raise ProtocolError("call_not_found", "There is no such live call.", param="call_id")
+        await runner.end("client_close")
+    except ProtocolError as problem:
+        return _refusal(request, problem)
+    return Response(status_code=200, headers=_cors(request))
+
+
+@router.get("/v1/realtime/ice_servers")
+async def ice_servers(request: Request) -> JSONResponse:
+    """Servers that help a browser through a firewall, with credentials made for this one question."""
+    state = state_of(request)
+    try:
+        _check_origin(request, state)
+    except ProtocolError as problem:
+        return _refusal(request, problem)
+    servers = state.ice_servers() if state.switchboard is not None else []
+    body = {"ice_servers": servers, "ttl_s": state.settings.turn_ttl_s}
+    return JSONResponse(body, headers={"Cache-Control": "no-store", **_cors(request)})
+
+
+@router.options("/v1/realtime/ice_servers")
+@router.options("/v1/realtime/calls")
+@router.options("/v1/realtime/calls/{rest:path}")
+async def preflight(request: Request) -> Response:
+    """A browser asks for another origin's page whether it may."""
+    try:
+        _check_origin(request, state_of(request))
+    except ProtocolError as problem:
+        return _refusal(request, problem)
+    allowed = {
+        "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
+        "Access-Control-Allow-Headers": request.headers.get("access-control-request-headers", "content-type, authorization")[:500],
+        "Access-Control-Max-Age": "600",
+    }
+    return Response(status_code=204, headers={**_cors(request), **allowed})
+
+
+async def _read(request: Request) -> tuple[str, SessionPatch, SessionResume | None]:
+    """The offer, the settings asked for, and the ticket of a call that returns. Raises ``ProtocolError``."""
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    session: Any = {}
+    ticket: SessionResume | None = None
+    if kind == "application/sdp":
+        offer = _text(await _body(request), "sdp")
+    elif kind == "multipart/form-data":
+        fields = await _form(request)
+        offer = _text(fields.get("sdp", b""), "sdp")
+        session = _json(fields["session"], "session") if "session" in fields else {}
+        if "resume" in fields:
+            resume = json_codec.decode_client(
+                msgspec.json.encode({**_object(_json(fields["resume"], "resume"), "resume"), "type": "session.resume"})
+            )
+            assert isinstance(resume, SessionResume)
+            ticket = resume
+    else:
+        message = "Send the SDP offer as application/sdp, or as multipart/form-data with the fields sdp and session."
+        raise ProtocolError("unsupported_media_type", message)
+    update = json_codec.decode_client(msgspec.json.encode({"type": "session.update", "session": _object(session, "session")}))
+    assert isinstance(update, SessionUpdate)
+    model = request.query_params.get("model")
+    if model is not None and update.session.model is UNSET:
+        update.session.model = model
+    return offer, update.session, ticket
+
+
+async def _body(request: Request) -> bytes:
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > _MAX_BODY:
+            raise ProtocolError("body_too_large", f"The request has at most {_MAX_BODY} bytes.")
+    return bytes(body)
+
+
+async def _form(request: Request) -> dict[str, bytes]:
+    length = request.headers.get("content-length", "")
+    if not length.isdigit() or int(length) > _MAX_BODY:
+        raise ProtocolError("body_too_large", f"A form says its Content-Length, and it is at most {_MAX_BODY} bytes.")
+    fields: dict[str, bytes] = {}
+    try:
+        async with request.form(max_files=4, max_fields=4, max_part_size=_MAX_BODY) as form:
+            for name, value in form.multi_items():
+                fields[name] = await value.read() if isinstance(value, UploadFile) else value.encode()
+    except MultiPartException as problem:
+        raise ProtocolError("bad_event", f"The form cannot be read: {problem.message}") from None
+    return fields
+
+
+def _text(data: bytes, name: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise ProtocolError("invalid_offer", f"The field {name} is no UTF-8 text.", param=name) from None
+
+
+def _json(data: bytes, name: str) -> Any:
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        raise ProtocolError("invalid_json", f"The field {name} is no JSON.", param=name) from None
+
+
+def _object(value: Any, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ProtocolError("bad_event", f"The field {name} is a JSON object.", param=name)
+    return value
+
+
+def _check_origin(request: Request, state: AppState) -> None:
+    if not origin_allowed(request, tuple(state.settings.allow_origin)):
+        origin = request.headers.get("origin", "")[:200]
+        raise ProtocolError("origin_not_allowed", f"Pages of {origin} may not call here. The host can allow them: --allow-origin.")
+
+
+def _cors(request: Request) -> dict[str, str]:
+    origin = request.headers.get("origin")
+    if origin is None:
+        return {}
+    return {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": "Location", "Vary": "Origin"}
+
+
+def _refusal(request: Request, problem: ProtocolError | EngineError) -> JSONResponse:
+    status = _STATUS.get(problem.code, 400)
+    error = {"type": error_type(problem.code), "code": problem.code, "message": problem.message, "param": problem.param}
+    headers = {} if problem.code == "origin_not_allowed" else _cors(request)
+    if status in (429, 503):
+        headers["Retry-After"] = "5"
+    return JSONResponse({"error": error}, status_code=status, headers=headers)

@@ -1,0 +1,58 @@
+"""The track that a peer hears: a packet every 20 ms for as long as the call lasts, speech or silence, by the monotonic clock."""
+
+import asyncio
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import av
+from aiortc.mediastreams import MediaStreamError, MediaStreamTrack
+
+from omnitalk.call.clock import Clock
+
+from .mouth import Mouth, Progress
+from .opus import RTP_FRAME, RTP_RATE, OpusEncoder
+
+__all__ = ["Speaker"]
+
+_FRAME_S = RTP_FRAME / RTP_RATE
+_TIME_BASE = Fraction(1, RTP_RATE)
+
+_TOO_LATE_S = 0.1
+"""After a stall longer than this the clock leaps instead of catching up: a burst would stay in the listener's buffer as delay."""
+
+
+class Speaker(MediaStreamTrack):
+    """Never stalls: a peer whose RTP clock stood still plays what comes next late, for the rest of the call."""
+
+    kind = "audio"
+
+    def __init__(self, mouth: Mouth, tell: Callable[[Progress], None], clock: Clock) -> None:
+        super().__init__()
+        self._mouth, self._tell, self._clock = mouth, tell, clock
+        self._encoder = OpusEncoder()
+        self._start: float | None = None
+        self._frames = 0
+        self.leaps = 0
+
+    async def recv(self) -> "av.Packet[Any]":
+        """The next packet, when it is due."""
+        if self.readyState != "live":
+            raise MediaStreamError
+        now = self._clock.now()
+        if self._start is None:
+            self._start = now
+        ahead = self._start + self._frames * _FRAME_S - now
+        if ahead > 0:
+            await asyncio.sleep(ahead)
+        elif ahead < -_TOO_LATE_S:
+            self._frames += int(-ahead / _FRAME_S)
+            self.leaps += 1
+        samples, told = self._mouth.next_frame()
+        packet: av.Packet[Any] = av.Packet(self._encoder.encode(samples))
+        packet.pts = self._frames * RTP_FRAME
+        packet.time_base = _TIME_BASE
+        self._frames += 1
+        for progress in told:
+            self._tell(progress)
+        return packet

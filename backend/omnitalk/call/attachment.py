@@ -1,9 +1,11 @@
 """One socket's hold on a call."""
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from omnitalk.protocol.base import ServerEvent
+from omnitalk.protocol.server import ResponseOutputAudioDelta
 
 __all__ = ["Attachment"]
 
@@ -13,9 +15,13 @@ class Attachment:
     """``prelude``: what is said first and never replayed. ``cursor``: number of the last event taken from the journal.
 
     ``ended``: why nothing more comes once the prelude is empty (session_replaced, session_closed, detached); None while it lives.
+    ``take_unplayed``: of a transport that plays the sound itself: gives up what it has not played, for whoever comes next.
+    ``starts``: where in its response the first sound lies that this transport was given, ms.
     """
 
     generation: int
     cursor: int = 0
     prelude: deque[ServerEvent] = field(default_factory=deque)
     ended: str | None = None
+    take_unplayed: Callable[[], list[ResponseOutputAudioDelta]] | None = None
+    starts: dict[str, float] = field(default_factory=dict)

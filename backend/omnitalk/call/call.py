@@ -19,7 +19,7 @@ from .attachment import Attachment
 from .client_side import ClientSide
 from .clock import Clock
 from .config import CallConfig
-from .engine_side import EngineSide
+from .engine_side import EngineSide, audio_ms
 from .exchange import Command, EngineEvent
 from .floor import FloorControl
 from .lease import Lease, new_token
@@ -57,6 +57,7 @@ class Call:
         self._client_side = ClientSide(self)
         self._engine_side = EngineSide(self)
         self._attachment: Attachment | None = None
+        self._newest_attachment: Attachment | None = None
         self._commands: deque[Command] = deque()
         self.closed: str | None = None
         self.turn_id = 0
@@ -100,14 +101,20 @@ class Call:
         self.floor.not_awaiting()
         self.settle()
 
-    def speaker_moved(self, response_id: str, played_ms: float, *, started: bool = False, stopped: bool = False) -> None:
-        """The transport plays the sound itself (WebRTC) and says how far it is; ``started``, ``stopped``: with the first and the last."""
+    def speaker_moved(
+        self, attachment: Attachment, response_id: str, played_ms: float, *, started: bool = False, stopped: bool = False
+    ) -> None:
+        """The transport plays the sound itself (WebRTC) and says how much of what it was given has left it.
+
+        ``started``, ``stopped``: with the first and with the last of it.
+        """
         track = self.ledger.get(response_id)
-        if self.closed is not None or track is None or track.cut:
+        if self.closed is not None or attachment is not self._attachment or track is None or track.cut:
             return
-        if started:
+        start_ms = attachment.starts.get(response_id, 0.0)
+        if started and start_ms < 1.0:
             self.say(server.OutputAudioBufferStarted(response_id=response_id))
-        self.ledger.ack(track, played_ms, None)
+        self.ledger.ack(track, start_ms + played_ms, None)
         self.floor.tell_progress(track)
         if stopped:
             self.say(server.OutputAudioBufferStopped(response_id=response_id))
@@ -144,8 +151,10 @@ class Call:
 
     def next_event(self, attachment: Attachment) -> ServerEvent | None:
         """The next event for this socket, or None when there is none now; ``attachment.ended`` then says whether ever."""
-        if attachment.prelude:
-            return attachment.prelude.popleft()
+        while attachment.prelude:
+            event = attachment.prelude.popleft()
+            if not isinstance(event, server.ResponseOutputAudioDelta) or self._sends_again(attachment, event):
+                return event
         if attachment.ended is not None or attachment is not self._attachment:
             return None
         journal = self.outbox.journal
@@ -161,6 +170,8 @@ class Call:
                 attachment.ended = "session_closed"
             return None
         attachment.cursor = entry.seq
+        if isinstance(entry.event, server.ResponseOutputAudioDelta):
+            self._note_start(attachment, entry.event.response_id, entry.audio_ms)
         return entry.event
 
     # -- sockets --------------------------------------------------------------------------------------------------------
@@ -182,10 +193,11 @@ class Call:
         self.settle()
         return attachment
 
-    def resume(self, token: str, last_seq: int, *, lead_ms: float | None = None) -> Attachment:
+    def resume(self, token: str, last_seq: int, *, lead_ms: float | None = None, plays: bool = False) -> Attachment:
         """A socket that returns, or takes over from one that is still there.
 
-        ``last_seq``: the last number that its client has seen. Raises ``ProtocolError``: session_resume_expired,
+        ``last_seq``: the last number that its client has seen. ``plays``: the transport itself plays the sound, so what an earlier one
+        was sent and nobody reported as heard is lost. Raises ``ProtocolError``: session_resume_expired,
         invalid_resume_token, session_resume_conflict.
         """
         if self.closed is not None:
@@ -199,6 +211,7 @@ class Call:
                 param="last_received_server_event_seq",
             )
         new_token = self.lease.attach()
+        unplayed = self._take_unplayed()
         old = self._attachment
         if old is not None:
             old.prelude.append(self.outbox.stamp(server.SessionReplaced(attachment_generation=self.lease.generation)))
@@ -215,7 +228,10 @@ class Call:
             attachment.cursor = journal.first_safe_cursor
         else:
             journal.ack(last_seq)
+        attachment.prelude.extend(unplayed)
         self.outbox.rewind(attachment.cursor)
+        if plays:
+            self.outbox.forget_unheard()
         self.settle()
         return attachment
 
@@ -290,9 +306,36 @@ class Call:
         )
 
     def _hold(self, attachment: Attachment, lead_ms: float | None) -> Attachment:
-        self._attachment = attachment
+        self._attachment = self._newest_attachment = attachment
         self.outbox.lead_ms = lead_ms
         return attachment
+
+    def _take_unplayed(self) -> list[ServerEvent]:
+        """Sound that the last transport was given and has not played: it is sent again, before anything newer."""
+        last = self._newest_attachment
+        if last is None or last.take_unplayed is None:
+            return []
+        unplayed = last.take_unplayed()
+        for event in unplayed:
+            if (track := self.ledger.get(event.response_id)) is not None:
+                self.ledger.mark_lost(track, audio_ms(event))
+        return [self.outbox.stamp(event) for event in unplayed]
+
+    def _sends_again(self, attachment: Attachment, event: server.ResponseOutputAudioDelta) -> bool:
+        """Counts sound that goes out a second time; False: it was cut meanwhile."""
+        track = self.ledger.get(event.response_id)
+        if track is None or track.cut:
+            return False
+        track.mark_sent(audio_ms(event), self.clock.now())
+        self._note_start(attachment, event.response_id, audio_ms(event))
+        return True
+
+    def _note_start(self, attachment: Attachment, response_id: str, sent_ms: float) -> None:
+        if attachment.take_unplayed is None or (track := self.ledger.get(response_id)) is None:
+            return
+        attachment.starts.setdefault(response_id, track.sent_ms - sent_ms)
+        if len(attachment.starts) > self.config.max_responses:
+            attachment.starts.pop(next(iter(attachment.starts)))
 
     def _drop_oldest_command(self) -> None:
         """Microphone sound goes first; without any, the oldest command."""

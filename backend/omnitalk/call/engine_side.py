@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .call import Call
     from .ledger import Track
 
-__all__ = ["EngineSide"]
+__all__ = ["EngineSide", "audio_ms"]
 
 _DELTAS = (
     server.ResponseOutputAudioDelta,
@@ -30,6 +30,12 @@ _OURS = (server.SessionCreated, server.SessionUpdated, server.SessionResumed, se
 
 _LISTEN_AS_TURN_END = ("model_turn_completed_without_output", "auto_response_segment_complete", "continuation_limit", "silence_or_noise")
 """Reasons of a ``response.listen`` that end a turn instead of yielding to the person."""
+
+
+def audio_ms(event: server.ResponseOutputAudioDelta) -> float:
+    """How long this piece of sound lasts."""
+    encoding = canonical_encoding(event.format, param="format")
+    return duration_ms(len(event.delta), AudioFormat(encoding=encoding, rate=event.sample_rate_hz))
 
 
 class EngineSide:
@@ -75,7 +81,7 @@ class EngineSide:
     def _response_event(self, event: ServerEvent) -> None:
         call = self._call
         track = self._track(event)
-        audio_ms = 0.0
+        sound_ms = 0.0
         if track is not None:
             if (track.cut or track.done) and isinstance(event, _DELTAS):
                 call.count("deltas_dropped_after_end")
@@ -85,13 +91,13 @@ class EngineSide:
                 return
             if isinstance(event, server.ResponseListen) and self._yields(track, event):
                 call.floor.cut([track], "model_listen")
-            audio_ms = self._enter(track, event)
+            sound_ms = self._enter(track, event)
         if isinstance(event, server.ResponseListen):
             event.epoch = call.floor.epoch
             call.floor.not_awaiting()
         if isinstance(event, server.ResponseOutputAudioDelta) and call.floor.sounding() is None:
             call.count("replies_sounded")
-        call.outbox.queue(event, audio_ms)
+        call.outbox.queue(event, sound_ms)
 
     def _track(self, event: ServerEvent) -> "Track | None":
         response_id = response_of(event)
@@ -114,13 +120,12 @@ class EngineSide:
                     track.item_id = item_id
             case server.ResponseOutputAudioDelta():
                 track.item_id = track.item_id or event.item_id
-                encoding = canonical_encoding(event.format, param="format")
-                audio_ms = duration_ms(len(event.delta), AudioFormat(encoding=encoding, rate=event.sample_rate_hz))
-                track.generated_ms += audio_ms
+                added_ms = audio_ms(event)
+                track.generated_ms += added_ms
                 metadata = event.metadata
                 if isinstance(metadata, dict) and metadata.get("end_of_turn") is True:
                     track.audio_ended = True
-                return audio_ms
+                return added_ms
             case server.ResponseOutputAudioDone():
                 track.audio_ended = True
             case server.ResponseDone():

@@ -83,6 +83,15 @@ class Outbox:
             if entry.kind == "audio" and (track := self._ledger.get(entry.response_id)) is not None:
                 self._ledger.mark_lost(track, entry.audio_ms)
 
+    def forget_unheard(self) -> None:
+        """Sound that was sent and not reported as heard is gone with the speaker that had it."""
+        now = self._clock.now()
+        for track in self._ledger.current():
+            gone_ms = track.sent_ms - track.heard_ms(now)
+            if gone_ms > 0:
+                track.sent_ms -= gone_ms
+                self._forget(track.response_id, gone_ms, released=True)
+
     def gate_deadline(self) -> float | None:
         """When the gate opens by itself, the sound playing on as estimated. None: it is open, or only the client can open it."""
         if self._lane.head is None or self.held or self.lead_ms is None or self._open():

@@ -56,9 +56,9 @@ class CallRunner:
         self._step()
         return attachment
 
-    def resume(self, token: str, last_seq: int, *, lead_ms: float | None = None) -> Attachment:
+    def resume(self, token: str, last_seq: int, *, lead_ms: float | None = None, plays: bool = False) -> Attachment:
         """A socket that returns. Raises ``ProtocolError``: invalid_resume_token, session_resume_expired, session_resume_conflict."""
-        attachment = self.call.resume(token, last_seq, lead_ms=lead_ms)
+        attachment = self.call.resume(token, last_seq, lead_ms=lead_ms, plays=plays)
         self.call.count("resumes")
         self._step()
         return attachment
@@ -78,10 +78,9 @@ class CallRunner:
     def speaker_moved(
         self, attachment: Attachment, response_id: str, played_ms: float, *, started: bool = False, stopped: bool = False
     ) -> None:
-        """A transport that plays the sound itself says how far it is."""
-        if attachment is self.call.attachment:
-            self.call.speaker_moved(response_id, played_ms, started=started, stopped=stopped)
-            self._step()
+        """A transport that plays the sound itself says how much of what it was given it has played."""
+        self.call.speaker_moved(attachment, response_id, played_ms, started=started, stopped=stopped)
+        self._step()
 
     async def next_event(self, attachment: Attachment) -> ServerEvent:
         """The next event for this socket; waits for it. Raises ``Detached`` when there will be none."""

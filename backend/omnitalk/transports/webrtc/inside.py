@@ -1,8 +1,9 @@
-"""The one file that reaches into aiortc and aioice: four things that calls need and the libraries have no setting for.
+"""The one file that reaches into aiortc and aioice: five things that calls need and the libraries have no setting for.
 
 * aiortc's receive buffer holds 80 ms back and, once a packet was lost, a third of a second more for good: ``Ear`` takes its place.
 * aioice binds any port of any address: an operator opens a range in a firewall, and a machine has addresses that lead nowhere.
 * aioice gives up at once when an offer names no candidate; browsers send such offers (they have not gathered yet) and call in later.
+* It says that a connection ended, and not whether the network or the peer ended it.
 * Peers' own candidates are not asked for: the server sends to nobody who has not sent to it, so an offer cannot aim it at others.
 
 All of it is private there, so the versions are checked by ``require`` and the behaviour by ``tests/webrtc/test_inside.py``.
@@ -21,7 +22,7 @@ from aiortc.jitterbuffer import JitterBuffer
 
 from .ear import Ear
 
-__all__ = ["AIORTC", "NoPortFree", "Unsupported", "hear_with", "place_sockets", "require", "wait_to_be_called"]
+__all__ = ["AIORTC", "NoPortFree", "Unsupported", "hear_with", "path_died", "place_sockets", "require", "wait_to_be_called"]
 
 AIORTC = "1.16"
 _AIOICE = ("0.12", "0.13")
@@ -57,6 +58,11 @@ def hear_with(receiver: RTCRtpReceiver, ear: Ear) -> None:
 
 def _connection(transport: RTCIceTransport) -> Connection:
     return transport.iceGatherer._connection
+
+
+def path_died(transport: RTCIceTransport) -> bool:
+    """Whether the path ended under the connection (the peer answers no more), as opposed to a peer that said goodbye over it."""
+    return transport.state == "failed" or _connection(transport)._closing
 
 
 def wait_to_be_called(transport: RTCIceTransport) -> None:

@@ -6,10 +6,12 @@ No clock and no network here: whoever sends the sound asks for the next frame wh
 from collections import deque
 from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
-from omnitalk.media.audio import Resampler, Samples, decode
+from omnitalk.media.audio import Resampler, Samples, decode, encode
 from omnitalk.protocol.audio_format import canonical_encoding
+from omnitalk.protocol.base import UNSET
 from omnitalk.protocol.server import ResponseOutputAudioDelta
 
 from .opus import FRAME, SPEECH_RATE
@@ -36,6 +38,7 @@ class _Speech:
     """One response's sound. ``ended``: no more is made. ``done``: the client was told that the response is done."""
 
     response_id: str
+    newest: ResponseOutputAudioDelta
     pieces: deque[Samples] = field(default_factory=deque)
     waiting: int = 0
     played: int = 0
@@ -62,7 +65,8 @@ class Mouth:
 
     def say(self, event: ResponseOutputAudioDelta) -> None:
         """More sound of a response; behind what is there."""
-        speech = self._find(event.response_id) or self._append(event.response_id)
+        speech = self._find(event.response_id) or self._append(event)
+        speech.newest = event
         samples = decode(event.delta, canonical_encoding(event.format, param="format"))
         self._add(speech, self._resampler(speech, event.sample_rate_hz).process(samples))
 
@@ -84,6 +88,18 @@ class Mouth:
             tail = speech.pieces[0][:_TAIL]
             self._tail = tail * np.linspace(1.0, 0.0, len(tail), dtype=np.float32)
         self._speeches = deque(speech for speech in self._speeches if speech.response_id != response_id)
+
+    def take_unplayed(self) -> list[ResponseOutputAudioDelta]:
+        """Gives up what was not played, as the events that would bring it again."""
+        given_up = []
+        for speech in self._speeches:
+            if speech.pieces:
+                sound = encode(np.concatenate(speech.pieces), "pcm16")
+                event = msgspec.structs.replace(speech.newest, delta=sound, format="pcm16", sample_rate_hz=SPEECH_RATE)
+                event.event_id, event.server_event_seq = "", UNSET
+                given_up.append(event)
+        self._speeches.clear()
+        return given_up
 
     def fade(self, gain_db: float, ramp_ms: float) -> None:
         """Moves to this loudness, evenly, within this time."""
@@ -170,11 +186,11 @@ class Mouth:
     def _find(self, response_id: str) -> _Speech | None:
         return next((speech for speech in self._speeches if speech.response_id == response_id), None)
 
-    def _append(self, response_id: str) -> _Speech:
+    def _append(self, event: ResponseOutputAudioDelta) -> _Speech:
         for earlier in list(self._speeches):
             # Whoever speaks anew has finished what was said before, whether that was told or not.
             self.end(earlier.response_id, done=True)
-        speech = _Speech(response_id)
+        speech = _Speech(event.response_id, event)
         self._speeches.append(speech)
         return speech
 

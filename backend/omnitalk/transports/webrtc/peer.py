@@ -3,7 +3,15 @@
 import asyncio
 
 import structlog
-from aiortc import RTCBundlePolicy, RTCConfiguration, RTCDataChannel, RTCPeerConnection, RTCRtpSender, RTCSessionDescription
+from aiortc import (
+    RTCBundlePolicy,
+    RTCConfiguration,
+    RTCDataChannel,
+    RTCIceTransport,
+    RTCPeerConnection,
+    RTCRtpSender,
+    RTCSessionDescription,
+)
 from aiortc.exceptions import InvalidStateError, OperationError
 
 from omnitalk.call.attachment import Attachment
@@ -19,7 +27,7 @@ from .channel import LABEL, ChannelClosed, EventChannel, SlowPeer
 from .config import WebRtcConfig
 from .ear import EAR_RATE, Ear
 from .ice import media_addresses
-from .inside import hear_with, place_sockets, wait_to_be_called
+from .inside import hear_with, path_died, place_sockets, wait_to_be_called
 from .mouth import Mouth, Progress
 from .sdp import publish
 from .speaker import Speaker
@@ -39,11 +47,13 @@ class Peer:
         self._comes_back, self._asked_model = comes_back, asked_model
         self._connection = RTCPeerConnection(RTCConfiguration(iceServers=[], bundlePolicy=RTCBundlePolicy.MAX_BUNDLE))
         self._mouth = Mouth(config.start_ms)
+        attachment.take_unplayed = self._mouth.take_unplayed
         self._speaker = Speaker(self._mouth, self._tell, clock)
         self._ear = Ear(self._hear)
         self._channel: asyncio.Future[EventChannel] = asyncio.get_running_loop().create_future()
         self._lost = asyncio.Event()
-        self._failed = False
+        self._ice: RTCIceTransport | None = None
+        self._path_died = False
         self._pictures: client.InputAudioBufferAppend | None = None
         self._connection.on("connectionstatechange", self._on_state)
         self._connection.on("datachannel", self._on_channel)
@@ -66,7 +76,7 @@ class Peer:
                 other.direction = "inactive"
                 if other.receiver.track is not None:
                     other.receiver.track.stop()
-        ice = transceiver.receiver.transport.transport
+        ice = self._ice = transceiver.receiver.transport.transport
         place_sockets(ice, media_addresses(self._config.addresses, loopback=self._config.loopback), self._config.ports)
         wait_to_be_called(ice)
         await connection.setLocalDescription()
@@ -107,7 +117,7 @@ class Peer:
         elif isinstance(wrote, TimeoutError | SlowPeer):
             log.info("peer_unreachable", call=call.call_id, connected=self._channel.done() and not self._channel.cancelled())
         # A peer that closes its end means it; a path that fails may be replaced by another.
-        hung_up = self._lost.is_set() and not self._failed
+        hung_up = self._lost.is_set() and not self._path_died
         if self._attachment.ended == "detached" and (hung_up or not self._comes_back):
             await self.runner.end("client_close" if hung_up else "client_gone")
 
@@ -174,13 +184,18 @@ class Peer:
         if channel.label != LABEL or self._channel.done():
             channel.close()
             return
+        # Without events there is no call, whatever becomes of the sound.
+        channel.on("close", self._on_gone)
         self._channel.set_result(EventChannel(channel, self._receive, self._refuse, send_s=self._config.send_s))
 
     def _on_state(self) -> None:
-        state = self._connection.connectionState
-        if state == "failed":
-            self._failed = True
-        if state in ("failed", "closed"):
+        if self._connection.connectionState in ("failed", "closed"):
+            self._on_gone()
+
+    def _on_gone(self) -> None:
+        """The first sign of the end says whose doing it is; what follows from it looks the same."""
+        if not self._lost.is_set():
+            self._path_died = self._connection.connectionState == "failed" or (self._ice is not None and path_died(self._ice))
             self._lost.set()
 
 

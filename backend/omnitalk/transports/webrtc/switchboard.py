@@ -71,7 +71,7 @@ class Switchboard:
         runner = self._hub.find(ticket.session_id)
         if runner is None:
             raise ProtocolError("session_resume_expired", "There is no such call any more: it was ended, or its grace ran out.")
-        attachment = runner.resume(ticket.resume_token, ticket.last_received_server_event_seq, lead_ms=self.config.lead_ms)
+        attachment = runner.resume(ticket.resume_token, ticket.last_received_server_event_seq, lead_ms=self.config.lead_ms, plays=True)
         try:
             return await self._connect(runner, attachment, filtered, comes_back=True, asked_model=None)
         except BaseException:

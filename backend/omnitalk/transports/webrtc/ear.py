@@ -9,7 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from omnitalk.media.audio import Resampler, Samples
+from omnitalk.media.audio import Samples
+from omnitalk.media.decimation import Decimator
 
 from .opus import RTP_FRAME, RTP_RATE, OpusDecoder
 
@@ -42,7 +43,7 @@ class Ear:
     def __init__(self, hear: Callable[[Samples], None]) -> None:
         self._hear = hear
         self._decoder = OpusDecoder()
-        self._resampler = Resampler(RTP_RATE, EAR_RATE)
+        self._decimator = Decimator(RTP_RATE // EAR_RATE)
         self._early: dict[int, Packet] = {}
         self._next_sequence: int | None = None
         self._next_timestamp: int | None = None
@@ -93,7 +94,7 @@ class Ear:
         self._emit(np.zeros(length, np.float32) if sound is None else sound)
 
     def _emit(self, sound: Samples) -> None:
-        heard = self._resampler.process(sound)
+        heard = self._decimator.process(sound)
         if len(heard):
             self._hear(heard)
 

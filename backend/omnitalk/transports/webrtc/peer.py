@@ -128,7 +128,7 @@ class Peer:
             while True:
                 event = await self.runner.next_event(self._attachment)
                 if isinstance(event, server.ResponseOutputAudioDelta):
-                    self._mouth.say(event)
+                    self._say(event)
                     continue
                 self._act_on(event)
                 await channel.send(event)
@@ -137,6 +137,13 @@ class Peer:
         except Detached:
             await channel.flush()
             raise
+
+    def _say(self, event: server.ResponseOutputAudioDelta) -> None:
+        self._mouth.say(event)
+        track = self.runner.call.ledger.get(event.response_id)
+        if track is not None and track.done and track.sent_ms >= track.generated_ms - 1.0:
+            # A peer that takes over in mid-reply may have its last sound after the events that ended it were told to another.
+            self._mouth.end(event.response_id, done=True)
 
     def _act_on(self, event: ServerEvent) -> None:
         """What an event means for the sound; it is told after it was done."""

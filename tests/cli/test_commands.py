@@ -75,3 +75,15 @@ def test_stage_overrides_must_be_json() -> None:
     result = _omnitalk("serve", "--engine", "omni", "--stage-overrides", "{0: 1}")
     assert result.returncode == 1
     assert "--stage-overrides is not JSON" in result.stderr
+
+
+def test_webrtc_options_are_refused_by_name() -> None:
+    for arguments, word in (
+        (("--webrtc-ports", "90-10"), "--webrtc-ports: "),
+        (("--webrtc-address", "here"), "--webrtc-address: "),
+        (("--public-address", "my.host"), "--public-address: "),
+        (("--ice-server", "http://x"), "--ice-server: "),
+        (("--ice-server", "turn:x"), "OMNITALK_TURN_SECRET"),
+    ):
+        told = _omnitalk("serve", "--engine", "scripted", *arguments)
+        assert told.returncode == 1 and word in told.stderr and "Traceback" not in told.stderr

@@ -28,6 +28,13 @@ def serve(
     public_realtime_url: Annotated[str | None, typer.Option(help="ws(s):// address that the page uses verbatim.")] = None,
     root_path: Annotated[str | None, typer.Option(help="Path prefix that a reverse proxy strips.")] = None,
     allow_origin: Annotated[list[str] | None, typer.Option(help="Further origins whose pages may call (repeatable).")] = None,
+    webrtc: Annotated[bool | None, typer.Option("--webrtc/--no-webrtc", help="Take calls over WebRTC too.  [default: yes]")] = None,
+    webrtc_address: Annotated[list[str] | None, typer.Option(help="Address for WebRTC media (repeatable).  [default: all]")] = None,
+    webrtc_ports: Annotated[str | None, typer.Option(help="UDP ports for WebRTC media: 50000-50199.  [default: any]")] = None,
+    public_address: Annotated[str | None, typer.Option(help="This machine's address as seen from outside its NAT.")] = None,
+    ice_server: Annotated[
+        list[str] | None, typer.Option(help="stun: or turn: URL for browsers (repeatable; turn: needs OMNITALK_TURN_SECRET).")
+    ] = None,
     for_measuring: Annotated[bool | None, typer.Option("--for-measuring", help="Allow the echo engine.", hidden=True)] = None,
     scripted_mode: Annotated[str | None, typer.Option(help="Vocabulary of the scripted engine.", hidden=True)] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
@@ -43,7 +50,7 @@ def serve(
     try:
         settings = ServeSettings(**given)
     except ValidationError as problem:
-        _refuse("; ".join(f"--{str(e['loc'][0]).replace('_', '-')}: {e['msg']}" for e in problem.errors()))
+        _refuse("; ".join(f"{_named(e['loc'])}{e['msg']}" for e in problem.errors()))
     from omnitalk.engines.base import EngineError
     from omnitalk.engines.factory import make_engine
     from omnitalk.server import PortInUse, run
@@ -52,6 +59,11 @@ def serve(
         run(settings, make_engine(settings))
     except (EngineError, PortInUse) as problem:
         _refuse(str(problem))
+
+
+def _named(where: tuple[int | str, ...]) -> str:
+    """The option that a problem is about; none when it is about several."""
+    return f"--{str(where[0]).replace('_', '-')}: " if where else ""
 
 
 def _object(option: str, text: str) -> dict[str, Any]:

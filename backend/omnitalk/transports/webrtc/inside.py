@@ -1,6 +1,6 @@
 """The one file that reaches into aiortc and aioice: five things that calls need and the libraries have no setting for.
 
-* aiortc's receive buffer holds 80 ms back and, once a packet was lost, a third of a second more for good: ``Ear`` takes its place.
+* aiortc's receive buffer holds 80 ms back, and 280 ms for good once a packet was lost: ``Ear`` takes its place.
 * aioice binds any port of any address: an operator opens a range in a firewall, and a machine has addresses that lead nowhere.
 * aioice gives up at once when an offer names no candidate; browsers send such offers (they have not gathered yet) and call in later.
 * It says that a connection ended, and not whether the network or the peer ended it.

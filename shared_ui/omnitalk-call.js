@@ -27,12 +27,13 @@ const ASK_AGAIN_MS = 1500;
 /**
  * `<omnitalk-call base="https://host/path/" profile="cascade">`: a whole call, from the check to the goodbye.
  *
- * `base` is the server's address (the page's own when left out), `profile` overrides the server's choice. `session` is the live `CallSession`.
+ * `base` is the server's address (the page's own when left out), `profile` overrides the server's choice, `transport` (`webrtc`, `websocket`; else the
+ * page chooses, and changes when it must) says what carries the call. `session` is the live `CallSession`.
  * Fires `call-started` (detail: `{session}`), `call-ended` (detail: `{reason, error}`) and `config` (detail: the server's config, each time it is read).
  */
 export class OmnitalkCall extends LitElement {
   /** @override */
-  static properties = {base: {type: String}, profile: {type: String}, config: {state: true}, choices: {state: true}, problem: {state: true}, showSound: {state: true}};
+  static properties = {base: {type: String}, profile: {type: String}, transport: {type: String}, config: {state: true}, choices: {state: true}, problem: {state: true}, showSound: {state: true}};
   /** @override */
   static styles = [tokens, base, controls, layout];
 
@@ -40,6 +41,7 @@ export class OmnitalkCall extends LitElement {
     super();
     this.base = "";
     this.profile = "";
+    this.transport = "";
     /** @type {Config | null} */ this.config = null;
     /** @type {Choices} */ this.choices = {};
     /** @type {CallSession | null} */ this.session = null;
@@ -129,6 +131,11 @@ export class OmnitalkCall extends LitElement {
     return loading;
   }
 
+  get #path() {
+    const wanted = this.choices.path ?? this.transport;
+    return wanted === "webrtc" || wanted === "websocket" ? wanted : "auto";
+  }
+
   /** The choices with the profile's defaults filled in. */
   get #chosen() {
     return {...this.choices, turnControl: this.choices.turnControl ?? this.#data?.turn_control?.[0]};
@@ -152,7 +159,7 @@ export class OmnitalkCall extends LitElement {
       return;
     }
     if (life !== this.#life || GOING.has(this.#phase)) return;
-    const session = new CallSession({config: this.config, profile: made, choices: this.#chosen, baseUrl: this.#root, refreshConfig: () => this.#fetchConfig()});
+    const session = new CallSession({config: this.config, profile: made, choices: this.#chosen, baseUrl: this.#root, path: this.#path, refreshConfig: () => this.#fetchConfig()});
     this.session = session;
     session.addEventListener("change", () => this.#changed(session));
     session.addEventListener("transcript", () => this.requestUpdate());

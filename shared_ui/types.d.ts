@@ -14,6 +14,7 @@ export interface Config {
   ready?: { ready: boolean; stage?: string; progress?: number | null; problem?: string | null };
   profile?: string;
   profiles?: ProfileData[];
+  webrtc?: { path: string; ice_servers: string } | null;
   realtime: { path: string; public_url?: string | null; subprotocol?: string };
   limits?: { grace_s?: number; max_event_bytes?: number; [key: string]: unknown };
 }
@@ -34,6 +35,7 @@ export interface Choices {
   microphone?: string;
   speaker?: string;
   refAudio?: string;
+  path?: 'auto' | Path;
   [key: string]: unknown;
 }
 
@@ -81,8 +83,12 @@ export interface Problem {
   detail?: string;
 }
 
+export type Path = 'webrtc' | 'websocket';
+
+/** `why` this path: `best`, `chosen`, `no_webrtc`, `line_is_full`, `no_media`, `path_died`, `path_bad`. */
 export interface TransportState {
-  kind: 'websocket';
+  kind: Path;
+  why: string;
   state: 'idle' | 'connecting' | 'open' | 'reconnecting' | 'closed';
   attempt: number;
   retryInMs: number | null;
@@ -154,13 +160,51 @@ export interface CallStats {
   duplicatesDropped: number;
   eventsReceived: number;
   lastSeq: number;
+  pathChanges: number;
+  rttMs: number;
+  jitterMs: number;
+  lossPercent: number;
+  concealedMs: number;
+  bufferMs: number;
 }
 
-/** What carries a call. WebSocket now; WebRTC has the same face. */
+/** What a call can be taken up again with. */
+export interface TicketData {
+  sessionId: string;
+  token: string;
+  lastSeq: number;
+}
+
+/** A moment of a peer connection; counts since its begin. */
+export interface PathSample {
+  at: number;
+  received: number;
+  lost: number;
+  bytesIn: number;
+  bytesOut: number;
+  emitted: number;
+  bufferS: number;
+  concealedMs: number;
+  jitterMs: number | null;
+  rttMs: number | null;
+  relayed: boolean | null;
+}
+
+/** The last seconds of a path; null: not available. */
+export interface PathFigures {
+  rttMs: number | null;
+  jitterMs: number | null;
+  lossPercent: number | null;
+  inKbps: number | null;
+  outKbps: number | null;
+  concealedMs: number | null;
+  bufferMs: number | null;
+}
+
+/** What carries a call. */
 export interface Transport {
   open(): void;
   send(event: WireEvent): boolean;
-  sendAudio(pcm: ArrayBuffer): void;
   close(reason: string): void;
 }
 
@@ -173,7 +217,36 @@ export interface TransportStatus {
   detail?: string;
 }
 
+export interface WebRtcOptions {
+  callsUrl: string;
+  iceServersUrl: string;
+  session: Record<string, unknown>;
+  /** A call to take up instead of a new one. */
+  ticket?: TicketData;
+  answerMs: number;
+  ackEveryMs: number;
+  ackEveryEvents: number;
+  watch?: { stallMs?: number; badLoss?: number; badRttMs?: number };
+}
+
+/** Times in ms; see `LINE_DEFAULTS`. */
+export interface LineOptions {
+  wanted: 'auto' | Path;
+  socket: Partial<TransportOptions> & Pick<TransportOptions, 'url' | 'first'>;
+  webrtc: Omit<WebRtcOptions, 'answerMs' | 'ticket'> | null;
+  patienceMs?: number;
+  answerMs?: number;
+  hurryMs?: number;
+  returnAfterMs?: number;
+  returns?: number;
+  graceMs?: number;
+  redialMs?: number;
+  mostRedialMs?: number;
+}
+
 export interface TransportOptions {
+  /** A call to take up instead of a new one. */
+  ticket?: TicketData;
   url: string;
   subprotocol: string;
   /** The first message of a new call: `session.update`. */

@@ -32,6 +32,7 @@ for (const [i, tab] of tabs.entries()) {
   });
 }
 
+call.setAttribute("transport", new URLSearchParams(location.search).get("transport") ?? "");
 call.addEventListener("config", (event) => { status.config = /** @type {CustomEvent} */ (event).detail; });
 
 const THEMES = /** @type {const} */ (["system", "light", "dark"]);

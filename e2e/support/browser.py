@@ -107,8 +107,11 @@ class Caller:
 
 
 @contextmanager
-def opened(url: str, *, microphone: Path | None = None, scripted_mouth: bool = False, ear: bool = True, **context: Any) -> Iterator[Caller]:
+def opened(
+    url: str, *, microphone: Path | None = None, scripted_mouth: bool = False, ear: bool = True, script: str = "", **context: Any
+) -> Iterator[Caller]:
     """The page at ``url``. ``microphone``: a WAV that Chromium's fake microphone plays once; or a mouth that the test moves.
+    ``script``: runs before the page's.
 
     ``ear``: listen to the loudspeaker. The ear is a script of the test's own, which the page's security policy rightly refuses, so the
     policy is off with it; without it the page runs as it does for everybody.
@@ -124,6 +127,8 @@ def opened(url: str, *, microphone: Path | None = None, scripted_mouth: bool = F
                 page.add_init_script(path=EAR)
             if scripted_mouth:
                 page.add_init_script(path=HERE / "mouth.js")
+            if script:
+                page.add_init_script(script)
             caller = Caller(page)
             page.goto(url)
             yield caller

@@ -26,10 +26,13 @@ export class AudioGraph extends EventTarget {
     /** @type {Record<string, number>} */
     this.counters = {};
     this.toldLatency = -1;
+    this.muted = this.held = false;
+    /** What peer connections hear and say. @type {Set<import('./peer-sound.js').PeerSound>} */
+    this.peers = new Set();
     this.context.onstatechange = () => this.dispatchEvent(new Event('state'));
   }
 
-  /** @returns {Promise<{capture: MessagePort, playback: MessagePort}>} the ports that a link takes */
+  /** Loads both worklets. */
   async load() {
     const { context, options } = this;
     const at = (/** @type {string} */ name) => new URL(`../worklets/${name}`, import.meta.url).href;
@@ -38,18 +41,25 @@ export class AudioGraph extends EventTarget {
       numberOfInputs: 1, numberOfOutputs: 1, channelCount: 1, channelCountMode: 'explicit', processorOptions: { rate: options.inputRate },
     });
     this.playback = new AudioWorkletNode(context, 'omnitalk-playback', {
-      numberOfInputs: 0, numberOfOutputs: 1, outputChannelCount: [2], processorOptions: { ...options.playback, tap: options.tap },
+      numberOfInputs: 1, numberOfOutputs: 1, outputChannelCount: [2], channelCount: 1, channelCountMode: 'explicit', processorOptions: { ...options.playback, tap: options.tap },
     });
     // A worklet that leads nowhere is not run; the microphone's puts out silence.
     this.capture.connect(context.destination);
     this.playback.connect(context.destination);
-    const capture = new MessageChannel();
-    const playback = new MessageChannel();
-    this.capture.port.postMessage({ do: 'connect', port: capture.port2 }, [capture.port2]);
-    this.playback.port.postMessage({ do: 'connect', port: playback.port2 }, [playback.port2]);
-    this.capture.port.onmessage = ({ data }) => (this.levels.mic = data.level.rms);
+    this.capture.port.onmessage = ({ data }) => {
+      this.levels.mic = data.level.rms;
+      this.dispatchEvent(new CustomEvent('pieces', { detail: data.frames }));
+    };
     this.playback.port.onmessage = ({ data }) => this.hear(data);
     this.capture.onprocessorerror = this.playback.onprocessorerror = () => this.dispatchEvent(new Event('failed'));
+  }
+
+  /** New ports for a link that carries both sounds; the microphone's goes to the newest. @returns {{capture: MessagePort, playback: MessagePort}} */
+  ports() {
+    const capture = new MessageChannel();
+    const playback = new MessageChannel();
+    this.capture?.port.postMessage({ do: 'connect', port: capture.port2 }, [capture.port2]);
+    this.playback?.port.postMessage({ do: 'connect', port: playback.port2 }, [playback.port2]);
     return { capture: capture.port1, playback: playback.port1 };
   }
 
@@ -83,6 +93,7 @@ export class AudioGraph extends EventTarget {
     for (const track of this.stream?.getTracks() ?? []) track.stop();
     this.source = source;
     this.stream = stream;
+    for (const peer of this.peers) peer.use(stream);
   }
 
   /** @param {string} deviceId @throws {Error} */
@@ -92,9 +103,12 @@ export class AudioGraph extends EventTarget {
     await context.setSinkId(deviceId);
   }
 
-  /** @param {object} order */
+  /** @param {{do: 'mute', muted: boolean} | {do: 'hold', held: boolean}} order */
   tellCapture(order) {
     this.capture?.port.postMessage(order);
+    if (order.do === 'mute') this.muted = order.muted;
+    else this.held = order.held;
+    for (const peer of this.peers) peer.obey();
   }
 
   /** @param {object} order */
@@ -103,6 +117,7 @@ export class AudioGraph extends EventTarget {
   }
 
   async close() {
+    for (const peer of [...this.peers]) peer.end();
     for (const track of this.stream?.getTracks() ?? []) track.stop();
     this.source?.disconnect();
     this.capture?.disconnect();

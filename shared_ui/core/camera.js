@@ -6,6 +6,7 @@
  */
 
 const READY_MS = 5_000;
+const COARSEST = 0.15; // quality: below it a smaller picture tells more than a coarser one
 
 export class PictureSource extends EventTarget {
   /** @param {MediaDevices} devices @param {CameraSettings} settings */
@@ -51,8 +52,11 @@ export class PictureSource extends EventTarget {
     });
   }
 
-  /** The frame that shows now, no larger than the profile wants. Null when there is none. @returns {Promise<Blob | null>} */
-  async grab() {
+  /**
+   * The frame that shows now, no larger than the profile wants. Null when there is none.
+   * @param {number} [most] bytes; a frame above it is encoded more coarsely @returns {Promise<Blob | null>}
+   */
+  async grab(most = Infinity) {
     const { videoWidth: width, videoHeight: height } = this.video;
     if (!this.stream || !width || !height) return null;
     const scale = this.settings.max_side ? Math.min(1, this.settings.max_side / Math.max(width, height)) : 1;
@@ -60,7 +64,12 @@ export class PictureSource extends EventTarget {
     const brush = canvas.getContext('2d', { alpha: false });
     if (!brush) return null;
     brush.drawImage(this.video, 0, 0, canvas.width, canvas.height);
-    return canvas.convertToBlob({ type: 'image/jpeg', quality: this.settings.quality });
+    let quality = this.settings.quality;
+    for (;;) {
+      const blob = await canvas.convertToBlob({ type: 'image/jpeg', quality });
+      if (blob.size <= most || quality < COARSEST) return blob;
+      quality *= 0.7;
+    }
   }
 
   close() {

@@ -46,11 +46,6 @@ export class Link extends EventTarget {
     return true;
   }
 
-  /** Sound comes over the worklet's own port; only the worker sends it. @returns {never} */
-  sendAudio() {
-    throw new Error('Sound goes from the capture worklet to the link worker; the page has none to send.');
-  }
-
   /** From now on `picture` events ask for one near the end of each unit; null: no more. @param {number | null} unitMs */
   wantPictures(unitMs) {
     this.worker.postMessage({ do: 'pictures', unitMs });
@@ -64,6 +59,11 @@ export class Link extends EventTarget {
   /** @param {string} reason */
   close(reason) {
     this.worker.postMessage({ do: 'close', reason });
+  }
+
+  /** Leaves without hanging up, unless the server may already count on this socket. */
+  abandon() {
+    this.worker.postMessage({ do: 'abandon' });
   }
 
   /** @returns {Promise<Record<string, number>>} */

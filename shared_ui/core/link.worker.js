@@ -1,7 +1,7 @@
 /**
  * The worker between the audio worklets and the server: sound passes here and never on the page's main thread.
  *
- * From the page: `{do: 'open', options, capture, playback}`, `send {event}`, `pictures {unitMs}`, `frames {pictures}`, `close {reason}`, `stats {id}`.
+ * From the page: `{do: 'open', options, capture, playback}`, `send {event}`, `pictures {unitMs}`, `frames {pictures}`, `close {reason}`, `abandon`, `stats {id}`.
  * To the page: `{is: 'event', event, bytes}`, `status {status}`, `picture` (one is wanted now), `stats {id, stats}`.
  */
 import { WebSocketTransport } from './websocket-transport.js';
@@ -65,5 +65,6 @@ scope.onmessage = (/** @type {MessageEvent} */ message) => {
   else if (data.do === 'frames') transport?.attach(data.pictures);
   else if (data.do === 'pictures') transport?.wantPictures(data.unitMs);
   else if (data.do === 'close') transport?.close(data.reason);
+  else if (data.do === 'abandon') transport?.abandon();
   else if (data.do === 'stats') scope.postMessage({ is: 'stats', id: data.id, stats: transport?.stats ?? {} });
 };

@@ -1,11 +1,12 @@
 /**
  * One call: microphone, speaker, connection, and a state that a view can show. The README beside this file is the reference.
- * @import { CallState, CallStats, Choices, Config, PictureKind, Problem, Profile, SessionForProfile, TransportStatus, WireEvent } from '../types.js'
+ * @import { CallState, CallStats, Choices, Config, LineOptions, Path, PictureKind, Problem, Profile, SessionForProfile, TransportStatus, WireEvent } from '../types.js'
  */
 import { ActivityTracker } from './activity.js';
 import { AudioGraph, openMicrophone } from './audio-graph.js';
 import { EventLog } from './event-log.js';
-import { Link, socketUrl } from './link.js';
+import { Line } from './line.js';
+import { socketUrl } from './link.js';
 import { closeProblem, microphoneProblem, notReady, pictureProblem, problem } from './problems.js';
 import { PictureSource } from './camera.js';
 import { SUBPROTOCOL } from './frames.js';
@@ -14,7 +15,7 @@ import { Transcript } from './transcript.js';
 /** @type {CallState} */
 const IDLE = Object.freeze({
   phase: 'idle', activity: 'listening', queue: null, muted: false, held: false, audioBlocked: false, startedAt: null, endedAt: null, endReason: null,
-  transport: Object.freeze({ kind: 'websocket', state: 'idle', attempt: 0, retryInMs: null }),
+  transport: Object.freeze({ kind: 'websocket', why: '', state: 'idle', attempt: 0, retryInMs: null }),
   microphone: null, speaker: null, pictures: null, context: null, notice: null, error: null,
 });
 const OVER = new Set(['ended', 'failed']);
@@ -27,8 +28,8 @@ export class CallSession extends EventTarget {
   #transcript = new Transcript();
   #log = new EventLog();
   #activity = new ActivityTracker();
-  /** @type {Link | null} */
-  #link = null;
+  /** @type {Line | null} */
+  #line = null;
   /** @type {AudioGraph | null} */
   #audio = null;
   /** Responses that may still sound: begun, and neither heard to the end nor flushed. @type {Set<string>} */
@@ -39,7 +40,8 @@ export class CallSession extends EventTarget {
 
   /**
    * @param {{config: Config, profile: Profile, choices?: Choices, refreshConfig?: () => Promise<Config>, baseUrl?: string,
-   *   mediaDevices?: MediaDevices, tap?: boolean, transport?: object}} options `transport`: overrides of the transport's times and bounds
+   *   mediaDevices?: MediaDevices, tap?: boolean, path?: 'auto' | Path, transport?: object, peer?: object, line?: Partial<LineOptions>}} options `transport`, `peer`, `line`:
+   *   overrides of the times and bounds of the socket, the peer connection and the choice between them
    */
   constructor(options) {
     super();
@@ -106,9 +108,8 @@ export class CallSession extends EventTarget {
     const stream = await this.#openFirstMicrophone();
     if (this.#gone(audio)) return stream?.getTracks().forEach((track) => track.stop());
     if (!stream) return;
-    let ports;
     try {
-      ports = await audio.load();
+      await audio.load();
     } catch (error) {
       return this.#fail(problem('audio_failed', { detail: String(error) }));
     }
@@ -122,7 +123,7 @@ export class CallSession extends EventTarget {
     await Promise.race([resumed, new Promise((resolve) => setTimeout(resolve, 300))]); // a blocked context never settles
     if (this.#gone(audio)) return;
     if (audio.context.state !== 'running') this.#blocked();
-    await this.#connect(ports);
+    await this.#connect(audio);
   }
 
   /** @param {AudioGraph} audio */
@@ -155,23 +156,32 @@ export class CallSession extends EventTarget {
     }
   }
 
-  /** @param {{capture: MessagePort, playback: MessagePort}} ports @returns {Promise<void>} when the call is live or over */
-  #connect(ports) {
-    const first = { type: 'session.update', session: this.profile.initialSession(this.config, this.options.choices ?? {}) };
-    const graceMs = (this.config.limits?.grace_s ?? 30) * 1000;
-    const subprotocol = this.config.realtime.subprotocol ?? SUBPROTOCOL;
+  /** @param {AudioGraph} audio @returns {Promise<void>} when the call is live or over */
+  #connect(audio) {
+    const { config, options } = this;
+    const base = options.baseUrl ?? document.baseURI;
+    const session = this.profile.initialSession(config, options.choices ?? {});
+    const first = { type: 'session.update', session };
+    const graceMs = (config.limits?.grace_s ?? 30) * 1000;
+    const subprotocol = config.realtime.subprotocol ?? SUBPROTOCOL;
     const backlogBytes = this.profile.input.rate / 2; // a quarter of a second of PCM16 in the socket itself
-    const url = socketUrl(this.config, this.options.baseUrl ?? document.baseURI);
-    const link = new Link({ url, subprotocol, first, graceMs, backlogBytes, ...this.options.transport }, ports);
-    this.#link = link;
+    const socket = { url: socketUrl(config, base), subprotocol, first, graceMs, backlogBytes, ...options.transport };
+    const at = (/** @type {string} */ path) => new URL(path, base).href;
+    const webrtc = config.webrtc
+      ? { callsUrl: `${at(config.webrtc.path)}?duplex=1`, iceServersUrl: at(config.webrtc.ice_servers), session, ackEveryMs: 2_000, ackEveryEvents: 50, ...options.peer }
+      : null;
+    const line = new Line({ wanted: options.path ?? 'auto', socket, webrtc, graceMs, ...options.line }, audio);
+    line.quiet = () => this.#sounding.size === 0;
+    this.#line = line;
     this.#set({ phase: 'connecting' });
     this.#note('out', first);
-    link.addEventListener('event', (message) => {
+    line.addEventListener('event', (message) => {
       const { event, bytes } = /** @type {CustomEvent} */ (message).detail;
       this.#serverEvent(event, bytes);
     });
-    link.addEventListener('picture', () => void this.#takePicture());
-    link.addEventListener('status', (message) => this.#status(/** @type {CustomEvent} */ (message).detail));
+    line.addEventListener('note', (message) => this.#note('local', /** @type {CustomEvent} */ (message).detail));
+    line.addEventListener('picture', () => void this.#takePicture());
+    line.addEventListener('status', (message) => this.#status(/** @type {CustomEvent} */ (message).detail));
     return new Promise((resolve) => {
       const settle = () => {
         if (this.#state.phase !== 'live' && !OVER.has(this.#state.phase)) return;
@@ -179,7 +189,7 @@ export class CallSession extends EventTarget {
         resolve();
       };
       this.addEventListener('change', settle);
-      link.open();
+      line.open();
     });
   }
 
@@ -200,12 +210,7 @@ export class CallSession extends EventTarget {
   #finish(phase, endReason, error) {
     if (OVER.has(this.#state.phase)) return;
     this.devices?.removeEventListener?.('devicechange', this.#devicesChanged);
-    const link = this.#link;
-    if (link && !link.closed) {
-      // The worker ends when it has said goodbye.
-      link.addEventListener('status', (message) => /** @type {CustomEvent} */ (message).detail.state === 'closed' && link.end());
-      link.close(endReason);
-    } else link?.end();
+    this.#line?.close(endReason);
     const audio = this.#audio;
     this.#audio = null;
     this.#source?.close();
@@ -220,10 +225,10 @@ export class CallSession extends EventTarget {
 
   // -- the connection ---------------------------------------------------------------------------------------------------------
 
-  /** @param {TransportStatus} status */
-  #status({ state, attempt, retryInMs, code, detail }) {
+  /** @param {TransportStatus & {kind: Path, why: string}} status */
+  #status({ kind, why, state, attempt, retryInMs, code, detail }) {
     if (OVER.has(this.#state.phase)) return;
-    const transport = { kind: /** @type {const} */ ('websocket'), state, attempt, retryInMs };
+    const transport = { kind, why, state, attempt, retryInMs };
     if (state === 'open') {
       const first = this.#state.startedAt === null;
       this.#set({ transport, phase: 'live', queue: null, ...(first ? { startedAt: Date.now() } : {}) });
@@ -250,6 +255,9 @@ export class CallSession extends EventTarget {
         break;
       case 'output_audio_buffer.cleared':
         this.#sounding.delete(id);
+        break;
+      case 'output_audio_buffer.stopped':
+        this.#heardOut(id);
         break;
       case 'omnitalk.queue':
         this.#set({ phase: 'queued', queue: { position: event.position, length: event.length, estimatedWaitMs: event.estimated_wait_ms ?? null } });
@@ -278,9 +286,7 @@ export class CallSession extends EventTarget {
       const { is, response, done } = /** @type {CustomEvent} */ (message).detail;
       if (is !== 'cursor') this.#note('local', { type: `playback.${is}`, ...(/** @type {CustomEvent} */ (message).detail) });
       if (!(is === 'cursor' && done)) return;
-      this.#sounding.delete(response);
-      const activity = this.#sounding.size === 0 ? this.#activity.silent(this.#state.activity) : null;
-      if (activity) this.#set({ activity });
+      this.#heardOut(response);
     });
     audio.addEventListener('tap', (message) => this.dispatchEvent(new CustomEvent('tap', { detail: /** @type {CustomEvent} */ (message).detail })));
     audio.addEventListener('failed', () => this.#fail(problem('audio_failed', { detail: 'an audio worklet stopped' })));
@@ -291,6 +297,13 @@ export class CallSession extends EventTarget {
       } else if (TALKING.has(this.#state.phase)) this.#blocked();
     });
     this.devices.addEventListener?.('devicechange', this.#devicesChanged);
+  }
+
+  /** The last of a response has been heard. @param {string} response */
+  #heardOut(response) {
+    this.#sounding.delete(response);
+    const activity = this.#sounding.size === 0 ? this.#activity.silent(this.#state.activity) : null;
+    if (activity) this.#set({ activity });
   }
 
   #blocked() {
@@ -371,9 +384,9 @@ export class CallSession extends EventTarget {
 
   /** @param {WireEvent} event @returns {boolean} whether there is a call to send it to */
   send(event) {
-    if (!this.#link || OVER.has(this.#state.phase)) return false;
+    if (!this.#line || OVER.has(this.#state.phase)) return false;
     this.#note('out', event);
-    return this.#link.send(event);
+    return this.#line.send(event);
   }
 
   /** @param {boolean} muted */
@@ -456,7 +469,7 @@ export class CallSession extends EventTarget {
       this.#source = source;
       const { deviceId = '', facingMode = '' } = track.getSettings();
       this.#set({ pictures: { kind, deviceId, label: track.label, facing: facingMode, sentAt: null, bytes: 0 } });
-      this.#link?.wantPictures(this.profile.data.unit_ms ?? Math.round(1000 / (settings.fps || 1)));
+      this.#line?.wantPictures(this.profile.data.unit_ms ?? Math.round(1000 / (settings.fps || 1)));
       return true;
     } catch (error) {
       if (/** @type {DOMException} */ (error).name === 'NotAllowedError' && kind === 'screen') return false; // the person closed the picker
@@ -466,7 +479,7 @@ export class CallSession extends EventTarget {
   }
 
   #hide() {
-    this.#link?.wantPictures(null);
+    this.#line?.wantPictures(null);
     this.#source?.close();
     this.#source = null;
     if (this.#state.pictures) this.#set({ pictures: null });
@@ -474,7 +487,7 @@ export class CallSession extends EventTarget {
   }
 
   async #takePicture() {
-    const blob = await this.#source?.grab();
+    const blob = await this.#source?.grab(this.#pictureRoom);
     if (!blob || !this.#state.pictures || this.#state.held) return;
     const jpeg = await blob.arrayBuffer();
     if (this.profile.sendPicture) this.profile.sendPicture(jpeg, this);
@@ -484,14 +497,20 @@ export class CallSession extends EventTarget {
     this.dispatchEvent(new CustomEvent('picture', { detail: blob }));
   }
 
+  /** Bytes that a picture may have on the path in use: as an item it travels in base64, beside the names around it. */
+  get #pictureRoom() {
+    const room = this.#line?.room ?? Infinity;
+    return this.profile.sendPicture ? Math.floor(room * 0.74) - 1_000 : room - 200;
+  }
+
   /** @param {ArrayBuffer[]} jpegs at most two */
   sendFrames(jpegs) {
-    if (TALKING.has(this.#state.phase)) this.#link?.sendFrames(jpegs.slice(0, 2));
+    if (TALKING.has(this.#state.phase)) this.#line?.sendFrames(jpegs.slice(0, 2));
   }
 
   /** @returns {Promise<Partial<CallStats>>} */
   async stats() {
-    const link = (await this.#link?.stats()) ?? {};
-    return { ...this.#audio?.counters, ...link, outputLatencyMs: (this.#audio?.latency ?? 0) * 1000 };
+    const line = (await this.#line?.stats()) ?? {};
+    return { ...this.#audio?.counters, ...line, outputLatencyMs: (this.#audio?.latency ?? 0) * 1000 };
   }
 }

@@ -5,6 +5,7 @@
  * @import { Transport, TransportOptions, TransportStatus, WireEvent } from '../types.js'
  */
 import { SUBPROTOCOL, appendFrame, readFrame } from './frames.js';
+import { Ticket } from './ticket.js';
 
 const PIECE_MS = 20;
 const PICTURE_LEAD_PIECES = 10; // 200 ms: asked for, drawn, encoded and sent before the unit closes, and at most that stale
@@ -37,10 +38,7 @@ export class WebSocketTransport extends EventTarget {
     this.socket = null;
     this.ready = false; // the handshake is done
     this.over = false;
-    this.sessionId = '';
-    this.token = '';
-    this.lastSeq = 0;
-    this.ackedSeq = 0;
+    this.ticket = new Ticket(options.ticket);
     this.attempt = 0;
     this.unitPieces = 0; // 20 ms pieces in a unit that wants a picture; 0: none wanted
     this.lostAt = 0;
@@ -65,7 +63,7 @@ export class WebSocketTransport extends EventTarget {
   }
 
   get stats() {
-    return { ...this.counters, micBacklogPieces: this.backlog.length, lastSeq: this.lastSeq };
+    return { ...this.counters, micBacklogPieces: this.backlog.length, lastSeq: this.ticket.lastSeq };
   }
 
   /** @param {TransportStatus} status */
@@ -99,12 +97,8 @@ export class WebSocketTransport extends EventTarget {
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => {
       // A new call may wait while its engine session opens; a returning one only looks itself up.
-      this.after('handshake', this.options.handshakeMs * (this.token ? 1 : 3), () => this.drop('the server did not answer'));
-      this.write(
-        this.token
-          ? { type: 'session.resume', session_id: this.sessionId, resume_token: this.token, last_received_server_event_seq: this.lastSeq }
-          : this.options.first,
-      );
+      this.after('handshake', this.options.handshakeMs * (this.ticket.token ? 1 : 3), () => this.drop('the server did not answer'));
+      this.write(this.ticket.token ? { type: 'session.resume', ...this.ticket.claim } : this.options.first);
     };
     socket.onmessage = ({ data }) => socket === this.socket && this.take(data);
     socket.onclose = ({ code, reason }) => socket === this.socket && this.lose(code, reason);
@@ -123,30 +117,24 @@ export class WebSocketTransport extends EventTarget {
     }
     const { event, audio } = frame;
     this.counters.eventsReceived++;
-    const seq = event.server_event_seq;
-    if (typeof seq === 'number') {
-      if (seq <= this.lastSeq) {
-        this.counters.duplicatesDropped++;
-        return;
-      }
-      this.lastSeq = seq;
-      if (seq - this.ackedSeq >= this.options.ackEveryEvents) this.ack();
-      else if (!this.timers.has('ack')) this.after('ack', this.options.ackEveryMs, () => this.ack());
+    if (!this.ticket.take(event)) {
+      this.counters.duplicatesDropped++;
+      return;
     }
+    if (this.ticket.due >= this.options.ackEveryEvents) this.ack();
+    else if (this.ticket.due > 0 && !this.timers.has('ack')) this.after('ack', this.options.ackEveryMs, () => this.ack());
     if (event.type === 'session.created' || event.type === 'session.resumed') this.greet(event);
     else if (event.type === 'omnitalk.queue') this.stop('handshake'); // the line takes as long as it takes
     else if (event.type === 'error' && !this.ready) this.refusal = event.error;
     this.dispatchEvent(new CustomEvent('event', { detail: { event, audio } }));
     if (event.type === 'session.closed' || event.type === 'session.expired') this.finish(event.reason ?? 'call_ended', event.message ?? '');
     else if (event.type === 'session.replaced') this.finish('session_replaced', '');
-    else if (event.type === 'error' && !this.ready && !this.token) this.finish(event.error?.code ?? 'refused', event.error?.message ?? '');
+    else if (event.type === 'error' && !this.ready && !this.ticket.token) this.finish(event.error?.code ?? 'refused', event.error?.message ?? '');
   }
 
   /** @param {WireEvent} event */
   greet(event) {
     this.stop('handshake');
-    this.sessionId = event.session?.id ?? event.session_id ?? '';
-    this.token = event.resume_token ?? '';
     this.ready = true;
     this.attempt = 0;
     this.lostAt = 0;
@@ -189,9 +177,7 @@ export class WebSocketTransport extends EventTarget {
 
   ack() {
     this.stop('ack');
-    if (!this.ready || this.ackedSeq === this.lastSeq) return;
-    this.ackedSeq = this.lastSeq;
-    this.write({ type: 'session.event_ack', server_event_seq: this.lastSeq });
+    if (this.ready && this.ticket.due > 0) this.write(this.ticket.ack);
   }
 
   /** @param {string} why */
@@ -210,8 +196,8 @@ export class WebSocketTransport extends EventTarget {
     for (const name of ['beat', 'silence', 'ack', 'handshake']) this.stop(name);
     if (this.over) return;
     const refused = this.refusal;
-    if (refused && (!this.token || FINAL_CODES.has(refused.code))) this.finish(refused.code, refused.message);
-    else if (!this.token) this.finish(this.sessionId ? 'connection_lost' : 'server_unreachable', reason || `closed with ${code}`);
+    if (refused && (!this.ticket.token || FINAL_CODES.has(refused.code))) this.finish(refused.code, refused.message);
+    else if (!this.ticket.token) this.finish(this.ticket.sessionId ? 'connection_lost' : 'server_unreachable', reason || `closed with ${code}`);
     else {
       this.lostAt ||= Date.now();
       if (Date.now() - this.lostAt > this.options.graceMs) this.finish('connection_lost', `not back within ${this.options.graceMs / 1000} s`);
@@ -272,7 +258,7 @@ export class WebSocketTransport extends EventTarget {
 
   /** @param {ArrayBuffer} pcm */
   sendAudio(pcm) {
-    if (this.over || (!this.ready && !this.token)) return;
+    if (this.over || (!this.ready && !this.ticket.token)) return;
     this.backlog.push(pcm);
     this.drain();
     while (this.backlog.length > this.options.backlogPieces) {
@@ -290,6 +276,12 @@ export class WebSocketTransport extends EventTarget {
       this.pictures = [];
       this.pieceSent();
     }
+  }
+
+  /** Leaves without hanging up, if nothing was asked of the server on this socket yet. */
+  abandon() {
+    if (this.over || this.socket?.readyState === 1) return;
+    this.finish('abandoned', '');
   }
 
   /** @param {string} reason */

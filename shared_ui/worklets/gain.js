@@ -1,4 +1,4 @@
-/** The two gains of the speaker: ducking, a ramp in decibels, and a short linear fade at every start, gap and cut. */
+/** The gains of the speaker: ducking, a ramp in decibels; a short linear fade at every start, gap and cut; and a gate for a live stream. */
 
 export class Ducking {
   constructor() {
@@ -52,5 +52,34 @@ export class Fade {
       output[i] *= Math.min(this.level, Math.max(0, left - i) * step);
     }
     if (!target && this.level < 1e-9) this.level = 0;
+  }
+}
+
+/** A live stream's gate: a shut one lets nothing pass for a while, with a short fade on both sides. */
+export class Gate {
+  /** @param {number} fade frames @param {number} passing frames that stay shut */
+  constructor(fade, passing) {
+    this.step = 1 / fade;
+    this.passing = passing;
+    this.shutFor = 0;
+    this.level = 1;
+  }
+
+  shut() {
+    this.shutFor = this.passing;
+  }
+
+  reopen() {
+    this.shutFor = 0;
+  }
+
+  /** Adds the stream to the output. @param {Float32Array | undefined} live @param {Float32Array} output @param {boolean} paused */
+  pass(live, output, paused) {
+    for (let i = 0; i < output.length; i++) {
+      const open = this.shutFor === 0 && !paused;
+      if (this.shutFor > 0) this.shutFor--;
+      this.level = open ? Math.min(1, this.level + this.step) : Math.max(0, this.level - this.step);
+      if (live) output[i] += live[i] * this.level;
+    }
   }
 }

@@ -1,16 +1,19 @@
 /**
  * The speaker. Sound comes in pieces of responses and leaves at the context's rate; what has been heard of each response is counted here.
+ * A live stream (a peer connection's sound, ducked by its sender already) may be connected as an input; a flush silences it too, until
+ * what was on its way has passed, or the next response is said to have begun.
  *
  * Options: `{startBufferMs, maxStartBufferMs, catchUpMs, fadeMs, ackIntervalMs, capMs, tap}`. Messages in, on the node's port or on a connected one:
  * `connect {port}`, `audio {response, item, pcm, rate}`, `end {response}`, `flush {responses?}`, `duck {gainDb, rampMs}`,
- * `unduck {rampMs}`, `pause {paused}`, `latency {seconds}` (all as `{do: …}`). Out, as `{is: …}`: `cursor`, `started`, `underrun`, `flushed`,
+ * `unduck {rampMs}`, `live`, `pause {paused}`, `latency {seconds}` (all as `{do: …}`). Out, as `{is: …}`: `cursor`, `started`, `underrun`, `flushed`,
  * `finished` on both ports; `meter` and `tap` on the node's port.
  */
-import { Ducking, Fade } from './gain.js';
+import { Ducking, Fade, Gate } from './gain.js';
 import { Speech } from './speech.js';
 import { StartBuffer } from './start-buffer.js';
 
 const FORGOTTEN = 64; // flushed responses remembered; a late piece follows its flush within one round trip
+const PASSING_MS = 300; // longer than a live stream's sound stays on its way on a network worth talking over
 const METER_QUANTA = 14; // about 40 ms
 const TAP_QUANTA = 8;
 
@@ -23,6 +26,7 @@ class Playback extends AudioWorkletProcessor {
     this.buffer = new StartBuffer({ base: o.startBufferMs, most: o.maxStartBufferMs });
     this.fade = new Fade(Math.round((Math.min(10, Math.max(5, o.fadeMs)) * sampleRate) / 1000));
     this.ducking = new Ducking();
+    this.gate = new Gate(this.fade.frames, Math.round((PASSING_MS * sampleRate) / 1000));
     /** @type {Speech[]} */
     this.line = [];
     /** @type {Speech[]} rendered or cut, not all heard yet */
@@ -67,6 +71,9 @@ class Playback extends AudioWorkletProcessor {
         break;
       case 'duck':
         this.ducking.rampTo(data.gainDb, (data.rampMs * sampleRate) / 1000);
+        break;
+      case 'live':
+        this.gate.reopen();
         break;
       case 'unduck':
         this.ducking.rampTo(0, (data.rampMs * sampleRate) / 1000);
@@ -136,6 +143,7 @@ class Playback extends AudioWorkletProcessor {
     }
     while (this.dead.size > FORGOTTEN) this.dead.delete(/** @type {string} */ (this.dead.values().next().value));
     this.counters.flushes++;
+    this.gate.shut();
     for (const [place, speech] of this.line.entries()) {
       if (!this.dead.has(speech.id) || speech.cut) continue;
       speech.cut = true;
@@ -168,13 +176,14 @@ class Playback extends AudioWorkletProcessor {
     if (this.line.length > 0) this.wait(this.buffer.ms);
   }
 
-  /** @param {Float32Array[][]} _inputs @param {Float32Array[][]} outputs */
-  process(_inputs, outputs) {
+  /** @param {Float32Array[][]} inputs @param {Float32Array[][]} outputs */
+  process(inputs, outputs) {
     const [left, ...others] = outputs[0];
     // Time that the person holds the call is no lateness of the sound.
     if (this.paused) for (const speech of this.line) speech.anchor += left.length / sampleRate;
     this.play(left);
     this.ducking.apply(left);
+    this.gate.pass(inputs[0]?.[0], left, this.paused);
     for (const channel of others) channel.set(left);
     this.account(left);
     return true;

@@ -102,3 +102,37 @@ async def test_a_ticket_is_good_once() -> None:
         # The caller who is there noticed nothing of it.
         caller.send("session.heartbeat")
         await caller.until("session.heartbeat_ack")
+
+
+async def test_a_caller_whose_network_lets_no_media_through_goes_on_over_a_websocket() -> None:
+    async with serving() as live:
+        caller = Caller(live)
+        try:
+            response = await caller.post("duplex=1", session={"instructions": "be brief"})
+            assert response.status_code == 201, response.text
+            resume = {
+                "session_id": response.headers["location"].rsplit("/", 1)[-1],
+                "resume_token": response.headers["omnitalk-resume-token"],
+                "last_received_server_event_seq": 0,
+            }
+            async with talking(live.ws(DUPLEX)) as talker:
+                await talker.send("session.resume", **resume)
+                resumed = await talker.until("session.resumed")
+                assert resumed["session"]["instructions"] == "be brief"
+                await talker.ask()
+                await talker.until("response.output_audio.delta")
+                assert len(live.hub) == 1
+                await talker.hang_up()
+        finally:
+            await caller.close()
+
+
+async def test_a_client_that_cannot_return_is_given_no_token() -> None:
+    async with serving() as live:
+        caller = Caller(live)
+        try:
+            response = await caller.post()
+            assert response.status_code == 201, response.text
+            assert "omnitalk-resume-token" not in response.headers
+        finally:
+            await caller.close()

@@ -27,6 +27,8 @@ __all__ = ["router"]
 
 router = APIRouter()
 
+RESUME_TOKEN = "Omnitalk-Resume-Token"
+
 _MAX_BODY = 512 * 1024
 """An offer of 64 kB, instructions of 200,000 characters, and room for JSON's escapes."""
 
@@ -70,6 +72,9 @@ async def open_call(request: Request) -> Response:
         return Response(status_code=400)
     location = f"{request.scope.get('root_path', '')}/v1/realtime/calls/{answer.call_id}"
     headers = {"Location": location, "Cache-Control": "no-store", **_cors(request)}
+    if answer.resume_token:
+        # A network that lets no media through delivers no session.created either: the call can still go on over the WebSocket.
+        headers[RESUME_TOKEN] = answer.resume_token
     return Response(answer.sdp, status_code=201, media_type="application/sdp", headers=headers)
 
 
@@ -200,7 +205,7 @@ def _cors(request: Request) -> dict[str, str]:
     origin = request.headers.get("origin")
     if origin is None:
         return {}
-    return {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": "Location", "Vary": "Origin"}
+    return {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": f"Location, {RESUME_TOKEN}", "Vary": "Origin"}
 
 
 def _refusal(request: Request, problem: ProtocolError | EngineError) -> JSONResponse:

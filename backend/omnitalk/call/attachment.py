@@ -16,10 +16,12 @@ class Attachment:
 
     ``ended``: why nothing more comes once the prelude is empty (session_replaced, session_closed, detached); None while it lives.
     ``take_unplayed``: of a transport that plays the sound itself: gives up what it has not played, for whoever comes next.
+    ``token``: what its client may resume the call with.
     ``starts``: where in its response the first sound lies that this transport was given, ms.
     """
 
     generation: int
+    token: str = field(default="", repr=False)
     cursor: int = 0
     prelude: deque[ServerEvent] = field(default_factory=deque)
     ended: str | None = None

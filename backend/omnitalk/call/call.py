@@ -184,7 +184,7 @@ class Call:
         if self.lease.generation:
             raise ProtocolError("session_exists", "This call was attached before; a socket that returns resumes it.")
         token = self.lease.attach()
-        attachment = self._hold(Attachment(self.lease.generation), lead_ms)
+        attachment = self._hold(Attachment(self.lease.generation, token), lead_ms)
         created = server.SessionCreated(session=self.session(), attachment_generation=self.lease.generation, resume_token=token)
         attachment.prelude.append(self.outbox.stamp(created))
         if announce_settings:
@@ -216,7 +216,7 @@ class Call:
         if old is not None:
             old.prelude.append(self.outbox.stamp(server.SessionReplaced(attachment_generation=self.lease.generation)))
             old.ended = "session_replaced"
-        attachment = self._hold(Attachment(self.lease.generation, cursor=last_seq), lead_ms)
+        attachment = self._hold(Attachment(self.lease.generation, new_token, cursor=last_seq), lead_ms)
         attachment.prelude.append(
             self.outbox.stamp(
                 server.SessionResumed(session=self.session(), attachment_generation=self.lease.generation, resume_token=new_token)

@@ -26,10 +26,11 @@ log = structlog.get_logger("omnitalk.webrtc")
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """``sdp``: the answer to the offer. ``call_id``: the call that it belongs to."""
+    """``sdp``: the answer to the offer. ``call_id``: the call that it belongs to. ``resume_token``: "" when its client may not return."""
 
     call_id: str
     sdp: str
+    resume_token: str = ""
 
 
 class Switchboard:
@@ -100,7 +101,7 @@ class Switchboard:
         task = asyncio.create_task(peer.carry(), name=f"peer {runner.call.call_id}")
         self._peers.add(task)
         task.add_done_callback(self._peers.discard)
-        return Answer(runner.call.call_id, sdp)
+        return Answer(runner.call.call_id, sdp, attachment.token if comes_back else "")
 
 
 async def _do_not_wait(place: OmnitalkQueue) -> None:

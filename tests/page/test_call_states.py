@@ -61,7 +61,7 @@ async def test_every_state_of_a_real_call(
     serve: Callable[..., str], visit: Opener, width: int, height: int, scheme: Literal["light", "dark"]
 ) -> None:
     async with listening() as line:
-        address = serve("--public-realtime-url", line.url) + "/"
+        address = serve("--no-webrtc", "--public-realtime-url", line.url) + "/"
         async with visit(address, viewport={"width": width, "height": height}, color_scheme=scheme) as seen:
             found = {state: await faults(seen.page) async for state in scenes.before(seen)}
             found |= {state: await faults(seen.page) async for state in scenes.during(seen, line)}

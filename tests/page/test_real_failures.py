@@ -52,7 +52,7 @@ async def refused(line: Line, code: str) -> None:
 
 
 async def test_what_the_server_says_when_it_takes_no_call(serve: Callable[..., str], visit: Opener) -> None:
-    async with listening() as line, visit(serve("--public-realtime-url", line.url) + "/") as seen:
+    async with listening() as line, visit(serve("--no-webrtc", "--public-realtime-url", line.url) + "/") as seen:
         line.answers = False
         for code, title in {
             "resource_exhausted": "All lines are busy",
@@ -70,7 +70,7 @@ async def test_what_the_server_says_when_it_takes_no_call(serve: Callable[..., s
 
 
 async def test_what_the_server_says_when_it_ends_a_call(serve: Callable[..., str], visit: Opener) -> None:
-    async with listening() as line, visit(serve("--public-realtime-url", line.url) + "/") as seen:
+    async with listening() as line, visit(serve("--no-webrtc", "--public-realtime-url", line.url) + "/") as seen:
         endings: list[tuple[str, dict[str, Any], str]] = [
             ("session.closed", {"reason": "idle_ttl_expired"}, "Nothing was said for a long time"),
             ("session.closed", {"reason": "engine_error"}, "The model failed"),
@@ -87,7 +87,7 @@ async def test_what_the_server_says_when_it_ends_a_call(serve: Callable[..., str
 
 
 async def test_a_refusal_in_a_call_leaves_the_call_alive(serve: Callable[..., str], visit: Opener) -> None:
-    async with listening() as line, visit(serve("--public-realtime-url", line.url) + "/") as seen:
+    async with listening() as line, visit(serve("--no-webrtc", "--public-realtime-url", line.url) + "/") as seen:
         await seen.call()
         await line.say(
             "error", error={"type": "invalid_request_error", "code": "nothing_to_commit", "message": "There is no sound to commit."}
@@ -99,14 +99,14 @@ async def test_a_refusal_in_a_call_leaves_the_call_alive(serve: Callable[..., st
 async def test_a_server_that_is_not_there(serve: Callable[..., str], visit: Opener) -> None:
     async with listening() as line:
         gone = line.url
-    async with visit(serve("--public-realtime-url", gone) + "/") as seen:
+    async with visit(serve("--no-webrtc", "--public-realtime-url", gone) + "/") as seen:
         await seen.page.get_by_role("button", name="Call", exact=True).click()
         await expect(seen.page.get_by_role("alert")).to_contain_text("The server cannot be reached")
 
 
 async def test_a_connection_that_does_not_come_back(serve: Callable[..., str], visit: Opener) -> None:
     async with listening() as line:
-        address = serve("--public-realtime-url", line.url, "--grace-s", "1") + "/"
+        address = serve("--no-webrtc", "--public-realtime-url", line.url, "--grace-s", "1") + "/"
         async with visit(address) as seen:
             await seen.call()
             line.close()

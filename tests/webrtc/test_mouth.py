@@ -140,3 +140,33 @@ def test_what_was_not_played_can_be_taken_back_as_it_was() -> None:
     other.say(back)
     sound, _ = drain(other, 3)
     assert np.allclose(sound, 0.25, atol=1e-3)
+
+
+def test_what_a_listener_out_of_reach_missed_is_said_again_when_it_is_back() -> None:
+    mouth = Mouth()
+    mouth.say(delta(1_000, level=0.2))
+    mouth.say(delta(1_000, level=0.6))
+    mouth.end("a", done=True)
+    drain(mouth, 60)
+    mouth.miss(300)
+    silence, told = drain(mouth, 100)
+    assert not np.any(silence)
+    assert told == []
+    mouth.away = False
+    sound, told = drain(mouth, 200)
+    # 1,200 ms were sent, 300 of them in vain: the last 100 ms of the first second, and what followed.
+    assert np.count_nonzero(np.abs(sound - 0.2) < 0.05) / 24 == pytest.approx(100, abs=2)
+    assert np.count_nonzero(np.abs(sound - 0.6) < 0.05) / 24 == pytest.approx(1_000, abs=2)
+    assert told[0].played_ms == 920.0
+    assert told[-1] == Progress("a", 2_000.0, stopped=True)
+
+
+def test_no_more_is_said_again_than_is_kept() -> None:
+    mouth = Mouth()
+    mouth.say(delta(10_000))
+    drain(mouth, 300)
+    mouth.miss(60_000)
+    mouth.away = False
+    mouth.end("a", done=True)
+    sound, _ = drain(mouth, 400)
+    assert 4_000 + 1_500 <= loud_ms(sound) <= 4_000 + 1_540

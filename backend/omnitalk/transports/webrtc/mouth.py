@@ -19,6 +19,9 @@ from .opus import FRAME, SPEECH_RATE
 __all__ = ["Mouth", "Progress"]
 
 _TAIL = SPEECH_RATE // 200
+_RECENT = int(1.5 * SPEECH_RATE)
+"""Samples that were sent and can be said again: more than a network needs to be noticed as gone."""
+
 _REPORT_FRAMES = 5
 """How often progress is told while a response sounds: every 100 ms, as often as a page would."""
 
@@ -47,6 +50,26 @@ class _Speech:
     done: bool = False
     holding: bool = True
     told_frames: int = 0
+    recent: deque[Samples] = field(default_factory=deque)
+    recent_samples: int = 0
+
+    def remember(self, piece: Samples) -> None:
+        """Keeps the last that was sent."""
+        self.recent.append(piece)
+        self.recent_samples += len(piece)
+        while self.recent_samples - len(self.recent[0]) > _RECENT:
+            self.recent_samples -= len(self.recent.popleft())
+
+    def take_back(self, samples: int) -> None:
+        """The last that was sent is to be said again."""
+        while samples > 0 and self.recent:
+            piece = self.recent.pop()
+            self.recent_samples -= len(piece)
+            again = piece[-samples:]
+            self.pieces.appendleft(again)
+            self.waiting += len(again)
+            self.played -= len(again)
+            samples -= len(again)
 
 
 class Mouth:
@@ -59,6 +82,7 @@ class Mouth:
         self._step = 0.0
         self._tail: Samples | None = None
         self.held = False
+        self.away = False
         self.underruns = 0
 
     # -- what goes in ---------------------------------------------------------------------------------------------------
@@ -107,6 +131,12 @@ class Mouth:
         samples = max(1.0, ramp_ms * SPEECH_RATE / 1000.0)
         self._step = (self._target - self._gain) / samples
 
+    def miss(self, lost_ms: float) -> None:
+        """The listener is out of reach: the last ``lost_ms`` went nowhere and are said again when it is back (``away`` = False)."""
+        self.away = True
+        if self._speeches:
+            self._speeches[0].take_back(int(lost_ms * SPEECH_RATE / 1000.0))
+
     @property
     def waiting_ms(self) -> float:
         """Sound that is here and not yet sent."""
@@ -118,7 +148,7 @@ class Mouth:
         """20 ms of sound, None for silence, and what is to be told with it."""
         told: list[Progress] = []
         tail, self._tail = self._tail, None
-        if self.held or not (self._speeches or tail is not None):
+        if self.held or self.away or not (self._speeches or tail is not None):
             self._ramp(FRAME)
             return None, told
         frame = np.zeros(FRAME, np.float32)
@@ -158,6 +188,7 @@ class Mouth:
             piece = speech.pieces.popleft()
             part = piece[: len(room) - taken]
             room[taken : taken + len(part)] = part
+            speech.remember(part)
             taken += len(part)
             if len(part) < len(piece):
                 speech.pieces.appendleft(piece[len(part) :])

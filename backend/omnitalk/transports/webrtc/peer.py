@@ -48,7 +48,8 @@ class Peer:
         self._connection = RTCPeerConnection(RTCConfiguration(iceServers=[], bundlePolicy=RTCBundlePolicy.MAX_BUNDLE))
         self._mouth = Mouth(config.start_ms)
         attachment.take_unplayed = self._mouth.take_unplayed
-        self._speaker = Speaker(self._mouth, self._tell, clock)
+        self._clock, self._heard_at = clock, -1.0
+        self._speaker = Speaker(self._mouth, self._tell, clock, self._quiet_s)
         self._ear = Ear(self._hear)
         self._channel: asyncio.Future[EventChannel] = asyncio.get_running_loop().create_future()
         self._lost = asyncio.Event()
@@ -168,7 +169,12 @@ class Peer:
 
     # -- what comes in ----------------------------------------------------------------------------------------------------
 
+    def _quiet_s(self) -> float:
+        # A stock client may stop its microphone and go on listening; ours sends silence instead.
+        return self._clock.now() - self._heard_at if self._comes_back and self._heard_at >= 0 else 0.0
+
     def _hear(self, sound: Samples) -> None:
+        self._heard_at = self._clock.now()
         event = client.InputAudioBufferAppend(audio=encode(sound, "pcm16"), format="pcm16", sample_rate_hz=EAR_RATE)
         if (pictures := self._pictures) is not None:
             self._pictures = None

@@ -18,6 +18,9 @@ __all__ = ["Speaker"]
 _FRAME_S = RTP_FRAME / RTP_RATE
 _TIME_BASE = Fraction(1, RTP_RATE)
 
+_AWAY_S = 0.7
+"""A microphone sends every 20 ms; when nothing came for so long, nothing gets there either. Longer than the gaps of bad Wi-Fi."""
+
 _TOO_LATE_S = 0.1
 """After a stall longer than this the clock leaps instead of catching up: a burst would stay in the listener's buffer as delay."""
 
@@ -27,9 +30,10 @@ class Speaker(MediaStreamTrack):
 
     kind = "audio"
 
-    def __init__(self, mouth: Mouth, tell: Callable[[Progress], None], clock: Clock) -> None:
+    def __init__(self, mouth: Mouth, tell: Callable[[Progress], None], clock: Clock, quiet_s: Callable[[], float]) -> None:
+        """``quiet_s``: for how long nothing has come from the peer; 0 of one whose silence means nothing."""
         super().__init__()
-        self._mouth, self._tell, self._clock = mouth, tell, clock
+        self._mouth, self._tell, self._clock, self._quiet_s = mouth, tell, clock, quiet_s
         self._encoder = OpusEncoder()
         self._start: float | None = None
         self._frames = 0
@@ -48,6 +52,9 @@ class Speaker(MediaStreamTrack):
         elif ahead < -_TOO_LATE_S:
             self._frames += int(-ahead / _FRAME_S)
             self.leaps += 1
+        if ahead > -_FRAME_S:
+            # After a stall of our own, what came meanwhile may not have been read yet.
+            self._mind_the_gap(self._quiet_s())
         samples, told = self._mouth.next_frame()
         packet: av.Packet[Any] = av.Packet(self._encoder.encode(samples))
         packet.pts = self._frames * RTP_FRAME
@@ -56,3 +63,10 @@ class Speaker(MediaStreamTrack):
         for progress in told:
             self._tell(progress)
         return packet
+
+    def _mind_the_gap(self, quiet_s: float) -> None:
+        mouth = self._mouth
+        if quiet_s > _AWAY_S and not mouth.away:
+            mouth.miss(quiet_s * 1000.0)
+        elif quiet_s <= _AWAY_S:
+            mouth.away = False

@@ -186,8 +186,11 @@ class Peer:
             # Pictures ride on the microphone's sound; the newest ones, when several came between two pieces of it.
             self._pictures = event
             return
-        if isinstance(event, client.SessionUpdate) and event.session.model in (self._asked_model, self.runner.call.settings.model):
-            event.session.model = UNSET
+        if isinstance(event, client.SessionUpdate) and event.session.model is not UNSET:
+            # OpenAI's browser SDK names its model only now; who named one at the offer may repeat it.
+            self._asked_model = self._asked_model or str(event.session.model)
+            if event.session.model in (self._asked_model, self.runner.call.settings.model):
+                event.session.model = UNSET
         self.runner.receive(self._attachment, event)
 
     def _refuse(self, problem: ProtocolError) -> None:

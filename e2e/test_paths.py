@@ -131,7 +131,6 @@ def test_an_outage_of_five_seconds_loses_next_to_nothing_of_a_reply(network: tup
         caller.page.wait_for_timeout(500)
         reply = words(caller.transcript("assistant")[0])
         likeness = difflib.SequenceMatcher(None, words(transcribe(caller.heard().at_16k())), reply).ratio()
-        print(likeness, transcribe(caller.heard().at_16k()), '|', ' '.join(reply), caller.session('session.events.filter(e => e.type === "path" || e.type.startsWith("session.")).map(e => [e.at, e.type, e.event.why])'))
         assert likeness > 0.8, "words were lost or said twice"
         ask(caller, answers=2)
         assert "Paris" in caller.transcript("assistant")[-1]

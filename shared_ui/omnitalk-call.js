@@ -361,7 +361,7 @@ export class OmnitalkCall extends LitElement {
       <div class="card"><h2>${strings.check.title}</h2>
         <omnitalk-check .microphone=${this.choices.microphone ?? ""} @microphone-allowed=${() => devices?.refresh()}></omnitalk-check></div>
       ${data ? html`<div class="card"><h2>${strings.settings.title}</h2><div class="form">${settings({
-        profile: data, voices: /** @type {string[]} */ (this.config?.engine?.voices ?? []), needsVoice: this.config?.engine?.needs_reference_voice === true, choices: this.choices,
+        profile: data, voices: /** @type {string[]} */ (this.config?.engine?.voices ?? []), needsVoice: this.config?.engine?.needs_reference_voice === true, sees: this.#sees, choices: this.choices,
         change: (patch) => { this.choices = {...this.choices, ...patch}; this.problem = null; },
       })}</div></div>` : nothing}
       <div class="card"><h2>${strings.devices.title}</h2>

@@ -36,6 +36,8 @@ export interface Choices {
   speaker?: string;
   refAudio?: string;
   path?: 'auto' | Path;
+  /** Camera frames a unit. */
+  stacked?: number;
   [key: string]: unknown;
 }
 
@@ -102,6 +104,8 @@ export interface CameraSettings {
   fps: number;
   max_side: number;
   quality: number;
+  /** Frames a unit that a person may choose from. */
+  stacks?: number[];
 }
 
 export interface CallState {

@@ -22,13 +22,14 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Camera(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``max_side`` in pixels, 0 = as captured. ``quality``: JPEG, 0 to 1. ``stacked``: sub-frames a second, 1 = none."""
+    """``max_side`` in pixels, 0 = as captured. ``quality``: JPEG, 0 to 1. ``stacks``: how many frames of a second a person may
+    choose to show; those after the first are tiled into a second picture."""
 
     enabled: bool = False
     fps: float = 1.0
     max_side: int = 0
     quality: float = 0.7
-    stacked: int = 1
+    stacks: tuple[int, ...] = (1,)
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -4,6 +4,7 @@
  * Events: `ended` when the person (or the system) stops the source outside the page.
  * @import { CameraSettings, PictureKind } from '../types.js'
  */
+import { composite } from './stack.js';
 
 const READY_MS = 5_000;
 const COARSEST = 0.15; // quality: below it a smaller picture tells more than a coarser one
@@ -52,11 +53,8 @@ export class PictureSource extends EventTarget {
     });
   }
 
-  /**
-   * The frame that shows now, no larger than the profile wants. Null when there is none.
-   * @param {number} [most] bytes; a frame above it is encoded more coarsely @returns {Promise<Blob | null>}
-   */
-  async grab(most = Infinity) {
+  /** The frame that shows now, no larger than the profile wants. Null when there is none. @returns {OffscreenCanvas | null} */
+  snap() {
     const { videoWidth: width, videoHeight: height } = this.video;
     if (!this.stream || !width || !height) return null;
     const scale = this.settings.max_side ? Math.min(1, this.settings.max_side / Math.max(width, height)) : 1;
@@ -64,6 +62,11 @@ export class PictureSource extends EventTarget {
     const brush = canvas.getContext('2d', { alpha: false });
     if (!brush) return null;
     brush.drawImage(this.video, 0, 0, canvas.width, canvas.height);
+    return canvas;
+  }
+
+  /** As a JPEG; one above `most` bytes is encoded more coarsely. @param {OffscreenCanvas} canvas @param {number} most @returns {Promise<Blob>} */
+  async encode(canvas, most) {
     let quality = this.settings.quality;
     for (;;) {
       const blob = await canvas.convertToBlob({ type: 'image/jpeg', quality });
@@ -71,6 +74,23 @@ export class PictureSource extends EventTarget {
       quality *= 0.7;
     }
   }
+
+  /** Takes the frame of one of a unit's moments; with the last of them come the unit's pictures: the first frame, and the later ones as one composite. @param {number} moment @param {number} moments @param {number} most bytes in all @returns {Promise<Blob[]>} empty: more moments are to come, or there is no picture */
+  async take(moment, moments, most) {
+    const frame = this.snap();
+    if (!frame) return [];
+    if (moments === 1) return [await this.encode(frame, most)];
+    if (moment === 0) this.#unit.length = 0;
+    this.#unit.push(frame);
+    if (moment < moments - 1) return [];
+    const [first, ...later] = this.#unit.splice(0);
+    // A unit that was joined in its middle has no beginning to show.
+    if (later.length === 0) return [await this.encode(first, most)];
+    return Promise.all([this.encode(first, most / 2), this.encode(composite(later, first), most / 2)]);
+  }
+
+  /** @type {OffscreenCanvas[]} */
+  #unit = [];
 
   close() {
     for (const track of this.stream?.getTracks() ?? []) track.stop();

@@ -38,6 +38,7 @@ export class Line extends EventTarget {
     this.returnsLeft = this.options.returns;
     /** @type {number | null} */
     this.unitMs = null;
+    this.moments = 1;
     /** @type {PathFigures | null} */
     this.figures = null;
     this.quiet = () => true;
@@ -82,7 +83,10 @@ export class Line extends EventTarget {
     const made = path === 'websocket' ? new Link({ ...socket, ticket }, this.audio.ports()) : new WebRtcTransport({ .../** @type {NonNullable<LineOptions['webrtc']>} */ (webrtc), answerMs: this.options.answerMs, ticket }, this.audio);
     made.addEventListener('event', (message) => this.#event(made, /** @type {CustomEvent} */ (message).detail));
     made.addEventListener('status', (message) => this.#status(made, path, /** @type {CustomEvent} */ (message).detail));
-    made.addEventListener('picture', () => made === this.now && this.dispatchEvent(new Event('picture')));
+    made.addEventListener('picture', (message) => {
+      const { detail } = /** @type {CustomEvent} */ (message);
+      if (made === this.now) this.dispatchEvent(new CustomEvent('picture', { detail: typeof detail === 'number' ? detail : detail.moment }));
+    });
     made.addEventListener('path', (message) => made === this.now && this.#look(/** @type {CustomEvent} */ (message).detail));
     made.addEventListener('answered', () => this.#later('patience', this.options.patienceMs, () => this.#impatient(made)));
     return made;
@@ -156,7 +160,7 @@ export class Line extends EventTarget {
       this.wasOpen = true;
       this.left?.end();
       this.left = null;
-      if (this.unitMs) from.wantPictures(this.unitMs);
+      if (this.unitMs) from.wantPictures(this.unitMs, this.moments);
       // A socket is the second choice for who had WebRTC a moment ago.
       if (path === 'websocket' && this.provenRtc && this.options.wanted === 'auto') this.#comeBack();
     }
@@ -279,10 +283,11 @@ export class Line extends EventTarget {
     return !this.closed && path !== null && path.send(event);
   }
 
-  /** @param {number | null} unitMs */
-  wantPictures(unitMs) {
+  /** @param {number | null} unitMs @param {number} [moments] */
+  wantPictures(unitMs, moments = 1) {
     this.unitMs = unitMs;
-    this.now?.wantPictures(unitMs);
+    this.moments = moments;
+    this.now?.wantPictures(unitMs, moments);
   }
 
   /** @param {ArrayBuffer[]} pictures */
@@ -292,7 +297,7 @@ export class Line extends EventTarget {
 
   /** How large an event may be on the path in use, bytes. */
   get room() {
-    return this.now instanceof WebRtcTransport ? Math.min(60_000, this.now.connection?.sctp?.maxMessageSize ?? 60_000) : 3_000_000;
+    return this.now instanceof WebRtcTransport ? Math.min(400_000, this.now.connection?.sctp?.maxMessageSize ?? 60_000) : 3_000_000;
   }
 
   /** @param {string} reason */

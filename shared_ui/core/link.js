@@ -46,9 +46,9 @@ export class Link extends EventTarget {
     return true;
   }
 
-  /** From now on `picture` events ask for one near the end of each unit; null: no more. @param {number | null} unitMs */
-  wantPictures(unitMs) {
-    this.worker.postMessage({ do: 'pictures', unitMs });
+  /** From now on `picture` events ask for frames of each unit; null: no more. @param {number | null} unitMs @param {number} [moments] */
+  wantPictures(unitMs, moments) {
+    this.worker.postMessage({ do: 'pictures', unitMs, moments });
   }
 
   /** @param {ArrayBuffer[]} pictures */

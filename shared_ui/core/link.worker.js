@@ -1,8 +1,8 @@
 /**
  * The worker between the audio worklets and the server: sound passes here and never on the page's main thread.
  *
- * From the page: `{do: 'open', options, capture, playback}`, `send {event}`, `pictures {unitMs}`, `frames {pictures}`, `close {reason}`, `abandon`, `stats {id}`.
- * To the page: `{is: 'event', event, bytes}`, `status {status}`, `picture` (one is wanted now), `stats {id, stats}`.
+ * From the page: `{do: 'open', options, capture, playback}`, `send {event}`, `pictures {unitMs, moments}`, `frames {pictures}`, `close {reason}`, `abandon`, `stats {id}`.
+ * To the page: `{is: 'event', event, bytes}`, `status {status}`, `picture {moment}` (a frame is wanted now), `stats {id, stats}`.
  */
 import { WebSocketTransport } from './websocket-transport.js';
 
@@ -27,7 +27,7 @@ function open(options, capture, playback) {
     speak(playback, event, audio);
     scope.postMessage({ is: 'event', event, bytes: audio?.byteLength ?? 0 });
   });
-  line.addEventListener('picture', () => scope.postMessage({ is: 'picture' }));
+  line.addEventListener('picture', (message) => scope.postMessage({ is: 'picture', moment: /** @type {CustomEvent} */ (message).detail }));
   line.addEventListener('status', (message) => scope.postMessage({ is: 'status', status: /** @type {CustomEvent} */ (message).detail }));
   scope.addEventListener('online', () => line.online());
   scope.addEventListener('offline', () => line.offline());
@@ -63,7 +63,7 @@ scope.onmessage = (/** @type {MessageEvent} */ message) => {
   if (data.do === 'open') open(data.options, data.capture, data.playback);
   else if (data.do === 'send') transport?.send(data.event);
   else if (data.do === 'frames') transport?.attach(data.pictures);
-  else if (data.do === 'pictures') transport?.wantPictures(data.unitMs);
+  else if (data.do === 'pictures') transport?.wantPictures(data.unitMs, data.moments);
   else if (data.do === 'close') transport?.close(data.reason);
   else if (data.do === 'abandon') transport?.abandon();
   else if (data.do === 'stats') scope.postMessage({ is: 'stats', id: data.id, stats: transport?.stats ?? {} });

@@ -180,7 +180,7 @@ export class CallSession extends EventTarget {
       this.#serverEvent(event, bytes);
     });
     line.addEventListener('note', (message) => this.#note('local', /** @type {CustomEvent} */ (message).detail));
-    line.addEventListener('picture', () => void this.#takePicture());
+    line.addEventListener('picture', (message) => void this.#takePicture(/** @type {CustomEvent} */ (message).detail));
     line.addEventListener('status', (message) => this.#status(/** @type {CustomEvent} */ (message).detail));
     return new Promise((resolve) => {
       const settle = () => {
@@ -469,7 +469,7 @@ export class CallSession extends EventTarget {
       this.#source = source;
       const { deviceId = '', facingMode = '' } = track.getSettings();
       this.#set({ pictures: { kind, deviceId, label: track.label, facing: facingMode, sentAt: null, bytes: 0 } });
-      this.#line?.wantPictures(this.profile.data.unit_ms ?? Math.round(1000 / (settings.fps || 1)));
+      this.#line?.wantPictures(this.profile.data.unit_ms ?? Math.round(1000 / (settings.fps || 1)), this.#moments);
       return true;
     } catch (error) {
       if (/** @type {DOMException} */ (error).name === 'NotAllowedError' && kind === 'screen') return false; // the person closed the picker
@@ -486,15 +486,24 @@ export class CallSession extends EventTarget {
     return true;
   }
 
-  async #takePicture() {
-    const blob = await this.#source?.grab(this.#pictureRoom);
-    if (!blob || !this.#state.pictures || this.#state.held) return;
-    const jpeg = await blob.arrayBuffer();
-    if (this.profile.sendPicture) this.profile.sendPicture(jpeg, this);
-    else this.sendFrames([jpeg]);
-    if (!this.#state.pictures) return;
-    this.#set({ pictures: { ...this.#state.pictures, sentAt: Date.now(), bytes: blob.size } });
-    this.dispatchEvent(new CustomEvent('picture', { detail: blob }));
+  /** Frames a unit: more than one are stacked into a second picture, where the profile's model reads that. */
+  get #moments() {
+    const { stacks = [1] } = this.profile.data.camera ?? {};
+    const wanted = this.options.choices?.stacked ?? 1;
+    return stacks.includes(wanted) ? wanted : 1;
+  }
+
+  /** @param {number} moment */
+  async #takePicture(moment) {
+    if (!this.#state.pictures || this.#state.held) return;
+    const blobs = (await this.#source?.take(moment, this.#moments, this.#pictureRoom)) ?? [];
+    const jpegs = await Promise.all(blobs.map((blob) => blob.arrayBuffer()));
+    if (jpegs.length === 0 || !this.#state.pictures || this.#state.held) return;
+    if (this.profile.sendPicture) this.profile.sendPicture(jpegs[0], this);
+    else this.sendFrames(jpegs);
+    const bytes = blobs.reduce((sum, blob) => sum + blob.size, 0);
+    this.#set({ pictures: { ...this.#state.pictures, sentAt: Date.now(), bytes } });
+    this.dispatchEvent(new CustomEvent('picture', { detail: blobs.at(-1) }));
   }
 
   /** Bytes that a picture may have on the path in use: as an item it travels in base64, beside the names around it. */

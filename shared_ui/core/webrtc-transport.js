@@ -8,11 +8,11 @@
  */
 import { packFrame } from './frames.js';
 import { PathWatch, sampleOf } from './path-watch.js';
+import { PictureClock } from './picture-clock.js';
 import { PeerSound } from './peer-sound.js';
 import { Ticket } from './ticket.js';
 
 const HELD_EVENTS = 64;
-const PICTURE_LEAD_PIECES = 10; // 200 ms before a unit closes, as over the socket
 const LOOK_MS = 500;
 const ICE_WAIT_MS = 1_000;
 
@@ -36,8 +36,7 @@ export class WebRtcTransport extends EventTarget {
     this.looking = 0;
     this.ackTimer = 0;
     this.sounding = '';
-    this.unitPieces = 0;
-    this.pieces = 0;
+    this.clock = new PictureClock();
     this.piecesBefore = -1;
     this.relayed = /** @type {boolean | null} */ (null);
     this.counters = { eventsReceived: 0, duplicatesDropped: 0, picturesSent: 0, picturesSkipped: 0, heldDropped: 0 };
@@ -192,25 +191,21 @@ export class WebRtcTransport extends EventTarget {
     return true;
   }
 
-  /** @param {number | null} unitMs */
-  wantPictures(unitMs) {
-    this.unitPieces = unitMs ? Math.max(1, Math.round(unitMs / 20)) : 0;
+  /** @param {number | null} unitMs @param {number} [moments] */
+  wantPictures(unitMs, moments) {
+    this.clock.want(unitMs, moments);
   }
 
   /** Units are counted in sound of the microphone while it reaches the server, as over the socket. @param {number} made pieces since the call's begin */
   count(made) {
     const passed = this.piecesBefore < 0 ? 0 : made - this.piecesBefore;
     this.piecesBefore = made;
-    if (!this.ready) return;
-    for (let i = 0; i < passed; i++) {
-      this.pieces++;
-      if (this.unitPieces && this.unitPieces - (this.pieces % this.unitPieces) === Math.min(PICTURE_LEAD_PIECES, this.unitPieces)) this.askForPicture();
+    for (let i = 0; this.ready && i < passed; i++) {
+      const moment = this.clock.piece();
+      if (moment === null) continue;
+      if ((this.channel?.bufferedAmount ?? 0) > 0) this.counters.picturesSkipped++;
+      else this.dispatchEvent(new CustomEvent('picture', { detail: moment }));
     }
-  }
-
-  askForPicture() {
-    if ((this.channel?.bufferedAmount ?? 0) > 0) this.counters.picturesSkipped++;
-    else this.dispatchEvent(new Event('picture'));
   }
 
   /** @param {ArrayBuffer[]} pictures */

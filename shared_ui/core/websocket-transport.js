@@ -5,10 +5,9 @@
  * @import { Transport, TransportOptions, TransportStatus, WireEvent } from '../types.js'
  */
 import { SUBPROTOCOL, appendFrame, readFrame } from './frames.js';
+import { PictureClock } from './picture-clock.js';
 import { Ticket } from './ticket.js';
 
-const PIECE_MS = 20;
-const PICTURE_LEAD_PIECES = 10; // 200 ms: asked for, drawn, encoded and sent before the unit closes, and at most that stale
 const HELD_EVENTS = 64; // client events kept while the socket is away
 const FINAL_CODES = new Set(['session_resume_expired', 'invalid_resume_token', 'unsupported_session_resume', 'invalid_session_resume', 'unknown_session', 'session_closed']);
 
@@ -40,7 +39,7 @@ export class WebSocketTransport extends EventTarget {
     this.over = false;
     this.ticket = new Ticket(options.ticket);
     this.attempt = 0;
-    this.unitPieces = 0; // 20 ms pieces in a unit that wants a picture; 0: none wanted
+    this.clock = new PictureClock();
     this.lostAt = 0;
     /** @type {{code: string, message: string} | null} the last refusal before the handshake was done */
     this.refusal = null;
@@ -240,20 +239,19 @@ export class WebSocketTransport extends EventTarget {
     this.pictures = pictures;
   }
 
-  /** Asks for a picture near the end of each of the model's units, so that the newest one arrives with it. Units are counted in sound sent. @param {number | null} unitMs */
-  wantPictures(unitMs) {
-    this.unitPieces = unitMs ? Math.max(1, Math.round(unitMs / PIECE_MS)) : 0;
+  /** `picture` events (detail: the moment) ask for frames of each of the model's units, so that the newest arrive with it. @param {number | null} unitMs @param {number} [moments] a unit */
+  wantPictures(unitMs, moments) {
+    this.clock.want(unitMs, moments);
     if (!unitMs) this.pictures = [];
   }
 
   pieceSent() {
     this.counters.micPiecesSent++;
-    if (!this.unitPieces) return;
-    const left = this.unitPieces - (this.counters.micPiecesSent % this.unitPieces);
-    if (left !== Math.min(PICTURE_LEAD_PIECES, this.unitPieces)) return;
+    const moment = this.clock.piece();
+    if (moment === null) return;
     // A link that lags already has no room for a picture: sound goes first.
     if (this.backlog.length > 0) this.counters.picturesSkipped++;
-    else this.dispatchEvent(new Event('picture'));
+    else this.dispatchEvent(new CustomEvent('picture', { detail: moment }));
   }
 
   /** @param {ArrayBuffer} pcm */

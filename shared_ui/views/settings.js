@@ -4,13 +4,14 @@ import {strings} from "./strings.js";
 /**
  * What the person chooses before a call. `change` gets a patch of the choices.
  * @import { Choices, ProfileData } from '../types.js'
- * @param {{profile: ProfileData, voices: readonly string[], needsVoice: boolean, choices: Choices, change: (patch: Choices) => void}} of
+ * @param {{profile: ProfileData, voices: readonly string[], needsVoice: boolean, sees: boolean, choices: Choices, change: (patch: Choices) => void}} of
  */
-export function settings({profile, voices, needsVoice, choices, change}) {
+export function settings({profile, voices, needsVoice, sees, choices, change}) {
   const s = strings.settings;
   const has = (/** @type {string} */ control) => (profile.controls ?? []).includes(control);
   const turns = /** @type {("server_vad" | "manual" | "model")[]} */ (profile.turn_control ?? []);
   const turn = /** @type {"server_vad" | "manual" | "model"} */ (choices.turnControl ?? turns[0]);
+  const stacks = /** @type {number[]} */ (sees && profile.camera?.enabled ? profile.camera.stacks ?? [] : []);
   const presets = /** @type {{id: string, title: string, instructions: string}[]} */ (profile.presets ?? []);
   const preset = presets.find((each) => each.id === choices.preset) ?? presets[0];
   const custom = choices.instructions !== undefined;
@@ -36,6 +37,9 @@ export function settings({profile, voices, needsVoice, choices, change}) {
         <option value="">${s.voiceDefault}</option>
         ${voices.map((voice) => html`<option value=${voice} ?selected=${voice === choices.voice}>${voice.replaceAll("_", " ")}</option>`)}
       </select></div>` : nothing}
+    ${stacks.length > 1 ? html`<fieldset class="field"><legend>${s.camera}</legend>
+      <div class="segments">${stacks.map((each) => html`<label><input type="radio" name="stacks" .checked=${live(each === (choices.stacked ?? 1))} @change=${() => change({stacked: each})} /><span>${s.cameraFrames(each)}</span></label>`)}</div>
+      <span class="hint">${(choices.stacked ?? 1) > 1 ? s.cameraManyHint : s.cameraOneHint}</span></fieldset>` : nothing}
     ${has("voice_reference") ? html`<div class="field"><label for="reference">${s.voiceReference}</label>
       <input id="reference" type="file" accept="audio/wav,.wav" @change=${(/** @type {Event} */ event) => void readVoice(event, change)} />
       <span class="hint">${!choices.refAudio && needsVoice ? s.voiceReferenceNeeded : s.voiceReferenceHint}</span></div>` : nothing}`;

@@ -14,6 +14,9 @@ MAX_OFFER_BYTES = 64 * 1024
 
 _MAX_SECTIONS = 8
 
+_MAX_MESSAGE = 900_000
+"""Bytes of one data-channel message: two camera pictures. aiortc puts together what fits its receive window of 1 MiB."""
+
 
 def read_offer(text: str) -> str:
     """The offer without the peer's candidates, which are not asked for. Raises ``ProtocolError(invalid_offer)`` saying what it lacks."""
@@ -55,7 +58,8 @@ def read_offer(text: str) -> str:
 
 
 def publish(answer: str, address: str | None) -> str:
-    """The answer with the address that the machine is known by outside, where the answer names one of the same family."""
+    """The answer with room for pictures, and with the address that the machine is known by outside where it names one of the same family."""
+    answer = re.sub(r"(?m)^(a=max-message-size:)\d+", rf"\g<1>{_MAX_MESSAGE}", answer)
     if address is None:
         return answer
     public = ipaddress.ip_address(address)

@@ -12,6 +12,7 @@ import {strings} from "./views/strings.js";
 import "./views/check.js";
 import "./views/devices.js";
 import "./views/event-log.js";
+import "./views/figures.js";
 import "./views/meter.js";
 import "./views/orb.js";
 import "./views/preview.js";
@@ -233,6 +234,10 @@ export class OmnitalkCall extends LitElement {
     this.session?.commitTurn();
   }
 
+  get #figures() {
+    return /** @type {import("./views/figures.js").FiguresDrawer | null} */ (this.renderRoot.querySelector("omnitalk-figures"));
+  }
+
   get #log() {
     return /** @type {import("./views/event-log.js").EventLogDrawer | null} */ (this.renderRoot.querySelector("omnitalk-event-log"));
   }
@@ -262,6 +267,7 @@ export class OmnitalkCall extends LitElement {
         <section class="side">${going || over ? this.#talk(going) : this.#preparation()}</section>
       </div>
       <omnitalk-event-log .entries=${this.session?.events ?? []} .startedAt=${state?.startedAt ?? null}></omnitalk-event-log>
+      <omnitalk-figures .session=${this.session}></omnitalk-figures>
       <omnitalk-shortcuts></omnitalk-shortcuts>`;
   }
 
@@ -342,6 +348,7 @@ export class OmnitalkCall extends LitElement {
         ${memory === null ? nothing : html`<span>${strings.context(memory)}</span>`}
         ${this.#sees && "getDisplayMedia" in (navigator.mediaDevices ?? {}) ? html`<button class="button quiet" aria-pressed=${state.pictures?.kind === "screen"} @click=${() => this.#act("screen")}>${icons.screen}<span class="name">${strings.pictures.screen}</span></button>` : nothing}
         <button class="button quiet" aria-expanded=${this.showSound} @click=${() => { this.showSound = !this.showSound; }}>${icons.speaker}<span class="name">${strings.devices.title}</span></button>
+        <button class="button quiet" @click=${() => this.#figures?.toggle()}>${icons.pulse}<span class="name">${strings.figures.open}</span></button>
         <button class="button quiet" @click=${() => this.#log?.toggle()}>${icons.list}<span class="name">${strings.log.open}</span></button>
         <button class="button quiet keys" aria-label=${strings.shortcuts.open} @click=${() => void this.#help()}>${icons.keyboard}</button>
       </div>`;

@@ -165,6 +165,9 @@ export interface CallStats {
   eventsReceived: number;
   lastSeq: number;
   pathChanges: number;
+  lateUnits: number;
+  bytesIn: number;
+  bytesOut: number;
   rttMs: number;
   jitterMs: number;
   lossPercent: number;
@@ -192,6 +195,50 @@ export interface PathSample {
   jitterMs: number | null;
   rttMs: number | null;
   relayed: boolean | null;
+}
+
+/** ms since the call began; `to` null: it still sounds. */
+export interface Span {
+  from: number;
+  to: number | null;
+  response?: string;
+}
+
+export interface Mark {
+  at: number;
+  kind: 'duck' | 'unduck' | 'cut' | 'gap' | 'path';
+}
+
+/** From the last sound of the person's turn (`endedMs`) to the first of its answer. */
+export interface TurnTime {
+  endedMs: number;
+  ms: number;
+}
+
+export interface TimelineData {
+  you: readonly Span[];
+  model: readonly Span[];
+  marks: readonly Mark[];
+  turns: readonly TurnTime[];
+}
+
+/** null: not available here. */
+export interface Figures {
+  path: Path;
+  why: string;
+  rttMs: number | null;
+  jitterMs: number | null;
+  lossPercent: number | null;
+  inKbps: number | null;
+  outKbps: number | null;
+  startBufferMs: number | null;
+  underruns: number | null;
+  concealedMs: number | null;
+  lateUnits: number | null;
+  outputLatencyMs: number | null;
+  lastAnswerMs: number | null;
+  medianAnswerMs: number | null;
+  pathChanges: number | null;
 }
 
 /** The last seconds of a path; null: not available. */

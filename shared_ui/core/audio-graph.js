@@ -49,6 +49,7 @@ export class AudioGraph extends EventTarget {
     this.capture.port.onmessage = ({ data }) => {
       this.levels.mic = data.level.rms;
       this.dispatchEvent(new CustomEvent('pieces', { detail: data.frames }));
+      this.dispatchEvent(new CustomEvent('level', { detail: data.muted ? 0 : data.level.rms }));
     };
     this.playback.port.onmessage = ({ data }) => this.hear(data);
     this.capture.onprocessorerror = this.playback.onprocessorerror = () => this.dispatchEvent(new Event('failed'));

@@ -8,8 +8,10 @@ import { EventLog } from './event-log.js';
 import { Line } from './line.js';
 import { socketUrl } from './link.js';
 import { closeProblem, microphoneProblem, notReady, pictureProblem, problem } from './problems.js';
+import { Rates, figuresOf } from './figures.js';
 import { PictureSource } from './camera.js';
 import { SUBPROTOCOL } from './frames.js';
+import { Timeline } from './timeline.js';
 import { Transcript } from './transcript.js';
 
 /** @type {CallState} */
@@ -28,6 +30,10 @@ export class CallSession extends EventTarget {
   #transcript = new Transcript();
   #log = new EventLog();
   #activity = new ActivityTracker();
+  #rates = new Rates();
+  /** @type {import('../types.js').PathFigures | null} */
+  #path = null;
+  #begunAt = 0;
   /** @type {Line | null} */
   #line = null;
   /** @type {AudioGraph | null} */
@@ -47,6 +53,7 @@ export class CallSession extends EventTarget {
     super();
     this.options = options;
     this.config = options.config;
+    this.timeline = new Timeline();
     this.profile = options.profile;
     this.devices = options.mediaDevices ?? globalThis.navigator?.mediaDevices;
   }
@@ -58,6 +65,11 @@ export class CallSession extends EventTarget {
   /** What the camera or the shared screen shows, for a preview; null when nothing is shown. */
   get pictureStream() {
     return this.#source?.stream ?? null;
+  }
+
+  /** ms since the call went live, for the timeline. */
+  get now() {
+    return this.#begunAt ? performance.now() - this.#begunAt : 0;
   }
 
   get transcript() {
@@ -179,7 +191,11 @@ export class CallSession extends EventTarget {
       const { event, bytes } = /** @type {CustomEvent} */ (message).detail;
       this.#serverEvent(event, bytes);
     });
-    line.addEventListener('note', (message) => this.#note('local', /** @type {CustomEvent} */ (message).detail));
+    line.addEventListener('note', (message) => {
+      this.#note('local', /** @type {CustomEvent} */ (message).detail);
+      this.timeline.mark(this.now, 'path');
+    });
+    line.addEventListener('path', (message) => (this.#path = /** @type {CustomEvent} */ (message).detail));
     line.addEventListener('picture', (message) => void this.#takePicture(/** @type {CustomEvent} */ (message).detail));
     line.addEventListener('status', (message) => this.#status(/** @type {CustomEvent} */ (message).detail));
     return new Promise((resolve) => {
@@ -231,6 +247,7 @@ export class CallSession extends EventTarget {
     const transport = { kind, why, state, attempt, retryInMs };
     if (state === 'open') {
       const first = this.#state.startedAt === null;
+      if (first) this.#begunAt = performance.now();
       this.#set({ transport, phase: 'live', queue: null, ...(first ? { startedAt: Date.now() } : {}) });
       if (first && this.#state.muted) this.send({ type: 'omnitalk.mute', muted: true });
     } else if (state === 'reconnecting') this.#set({ transport, phase: 'reconnecting' });
@@ -253,11 +270,20 @@ export class CallSession extends EventTarget {
       case 'response.created':
         this.#sounding.add(id);
         break;
+      case 'output_audio_buffer.started':
+        this.timeline.begin(this.now, id);
+        break;
       case 'output_audio_buffer.cleared':
         this.#sounding.delete(id);
+        this.timeline.finish(this.now, id, true);
         break;
       case 'output_audio_buffer.stopped':
+        this.timeline.finish(this.now, id);
         this.#heardOut(id);
+        break;
+      case 'omnitalk.duck':
+      case 'omnitalk.unduck':
+        this.timeline.mark(this.now, event.type === 'omnitalk.duck' ? 'duck' : 'unduck');
         break;
       case 'omnitalk.queue':
         this.#set({ phase: 'queued', queue: { position: event.position, length: event.length, estimatedWaitMs: event.estimated_wait_ms ?? null } });
@@ -284,10 +310,14 @@ export class CallSession extends EventTarget {
   #listenToAudio(audio) {
     audio.addEventListener('playback', (message) => {
       const { is, response, done } = /** @type {CustomEvent} */ (message).detail;
+      if (is === 'started') this.timeline.begin(this.now, response);
+      else if (is === 'finished' || is === 'flushed') this.timeline.finish(this.now, response, is === 'flushed');
+      else if (is === 'underrun') this.timeline.mark(this.now, 'gap');
       if (is !== 'cursor') this.#note('local', { type: `playback.${is}`, ...(/** @type {CustomEvent} */ (message).detail) });
       if (!(is === 'cursor' && done)) return;
       this.#heardOut(response);
     });
+    audio.addEventListener('level', (message) => this.#begunAt && this.timeline.hear(this.now, /** @type {CustomEvent<number>} */ (message).detail));
     audio.addEventListener('tap', (message) => this.dispatchEvent(new CustomEvent('tap', { detail: /** @type {CustomEvent} */ (message).detail })));
     audio.addEventListener('failed', () => this.#fail(problem('audio_failed', { detail: 'an audio worklet stopped' })));
     audio.addEventListener('state', () => {
@@ -521,5 +551,12 @@ export class CallSession extends EventTarget {
   async stats() {
     const line = (await this.#line?.stats()) ?? {};
     return { ...this.#audio?.counters, ...line, outputLatencyMs: (this.#audio?.latency ?? 0) * 1000 };
+  }
+
+  /** What can be said about the call now. @returns {Promise<import('../types.js').Figures>} */
+  async figures() {
+    const stats = await this.stats();
+    const rates = this.#rates.read(performance.now(), stats.bytesIn, stats.bytesOut);
+    return figuresOf({ transport: this.#state.transport, stats, path: this.#path, rates, waits: this.timeline.waits });
   }
 }

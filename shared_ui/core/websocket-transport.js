@@ -51,7 +51,10 @@ export class WebSocketTransport extends EventTarget {
     this.held = [];
     /** @type {Map<string, WireEvent>} response → its newest playback.ack */
     this.heldAcks = new Map();
-    this.counters = { micPiecesSent: 0, picturesSent: 0, picturesSkipped: 0, picturesReplaced: 0, micPiecesDropped: 0, heldDropped: 0, reconnects: 0, duplicatesDropped: 0, eventsReceived: 0 };
+    this.counters = { micPiecesSent: 0, picturesSent: 0, picturesSkipped: 0, picturesReplaced: 0, micPiecesDropped: 0, heldDropped: 0, reconnects: 0, duplicatesDropped: 0, eventsReceived: 0, bytesIn: 0, bytesOut: 0 };
+    /** @type {number | null} the last heartbeat's way there and back, ms */
+    this.rttMs = null;
+    this.askedAt = 0;
     /** @type {Map<string, ReturnType<typeof setTimeout>>} */
     this.timers = new Map();
   }
@@ -62,7 +65,7 @@ export class WebSocketTransport extends EventTarget {
   }
 
   get stats() {
-    return { ...this.counters, micBacklogPieces: this.backlog.length, lastSeq: this.ticket.lastSeq };
+    return { ...this.counters, micBacklogPieces: this.backlog.length, lastSeq: this.ticket.lastSeq, ...(this.rttMs === null ? {} : { rttMs: this.rttMs }) };
   }
 
   /** @param {TransportStatus} status */
@@ -108,6 +111,7 @@ export class WebSocketTransport extends EventTarget {
   /** @param {string | ArrayBuffer} data */
   take(data) {
     this.heard();
+    this.counters.bytesIn += typeof data === 'string' ? data.length : data.byteLength;
     let frame;
     try {
       frame = readFrame(data);
@@ -115,6 +119,7 @@ export class WebSocketTransport extends EventTarget {
       frame = { event: { type: 'omnitalk.unreadable', message: String(error) }, audio: null };
     }
     const { event, audio } = frame;
+    if (event.type === 'session.heartbeat_ack') this.rttMs = performance.now() - this.askedAt;
     this.counters.eventsReceived++;
     if (!this.ticket.take(event)) {
       this.counters.duplicatesDropped++;
@@ -142,7 +147,7 @@ export class WebSocketTransport extends EventTarget {
     for (const held of [...this.held.splice(0), ...this.heldAcks.values()]) this.write(held);
     this.heldAcks.clear();
     this.drain();
-    this.beat();
+    this.probe();
   }
 
   /** Anything heard proves the socket alive. */
@@ -158,6 +163,7 @@ export class WebSocketTransport extends EventTarget {
   /** Asks for a sign of life; a socket that gives none is dropped without waiting for the network to notice. */
   probe() {
     if (!this.ready) return;
+    this.askedAt = performance.now();
     this.write({ type: 'session.heartbeat' });
     this.after('silence', this.options.silenceMs, () => this.drop('no sign of life'));
     this.beat();
@@ -214,7 +220,9 @@ export class WebSocketTransport extends EventTarget {
 
   /** @param {WireEvent} event */
   write(event) {
-    this.socket?.send(JSON.stringify(event));
+    const text = JSON.stringify(event);
+    this.counters.bytesOut += text.length;
+    this.socket?.send(text);
   }
 
   /** @param {WireEvent} event @returns {boolean} false when it could neither be sent nor kept */
@@ -269,7 +277,9 @@ export class WebSocketTransport extends EventTarget {
     if (!this.ready || !this.socket) return;
     const binary = this.socket.protocol === SUBPROTOCOL;
     while (this.backlog.length > 0 && this.socket.bufferedAmount < this.options.backlogBytes) {
-      this.socket.send(appendFrame(binary, /** @type {ArrayBuffer} */ (this.backlog.shift()), this.pictures));
+      const frame = appendFrame(binary, /** @type {ArrayBuffer} */ (this.backlog.shift()), this.pictures);
+      this.counters.bytesOut += typeof frame === 'string' ? frame.length : frame.byteLength;
+      this.socket.send(frame);
       if (this.pictures.length > 0) this.counters.picturesSent++;
       this.pictures = [];
       this.pieceSent();

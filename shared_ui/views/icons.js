@@ -19,6 +19,7 @@ export const icons = {
   copy: icon(svg`<rect x="9" y="9" width="11" height="11" rx="2"/><path d="M5.5 15H5a1.5 1.5 0 0 1-1.5-1.5V5A1.5 1.5 0 0 1 5 3.5h8.5A1.5 1.5 0 0 1 15 5v.5"/>`),
   save: icon(svg`<path d="M12 4v11M7 10.5l5 5 5-5M4.5 20h15"/>`),
   list: icon(svg`<path d="M8 6h12M8 12h12M8 18h12M4 6h.1M4 12h.1M4 18h.1"/>`),
+  pulse: icon(svg`<path d="M3 12h4l2.5-7 5 14 2.5-7h4"/>`),
   keyboard: icon(svg`<rect x="3" y="6" width="18" height="12" rx="2"/><path d="M7 10h.1M11 10h.1M15 10h.1M17.5 10h.1M8 14h8"/>`),
   sliders: icon(svg`<path d="M4 7h9M17 7h3M4 17h3M11 17h9"/><circle cx="15" cy="7" r="2"/><circle cx="9" cy="17" r="2"/>`),
   lock: icon(svg`<rect x="5" y="11" width="14" height="9" rx="2"/><path d="M8 11V8a4 4 0 0 1 8 0v3"/>`),

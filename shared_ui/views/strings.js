@@ -117,6 +117,34 @@ export const strings = {
     save: "Export JSON", empty: "No event yet.", none: "No event matches.", sent: "sent", received: "received", local: "page",
   },
 
+  figures: {
+    title: "Figures", open: "Figures", close: "Close figures", save: "Export JSON", notAvailable: "not available",
+    rows: {
+      lastAnswerMs: "End of your speech to first sound, last", medianAnswerMs: "… median of this call",
+      rttMs: "Round trip", jitterMs: "Jitter", lossPercent: "Packets lost", inKbps: "Received", outKbps: "Sent",
+      startBufferMs: "Sound kept back before it plays", underruns: "Speaker ran dry", concealedMs: "Sound made up for lost packets",
+      lateUnits: "Pieces of sound that came late", outputLatencyMs: "Speaker's own delay", pathChanges: "Changes of path",
+    },
+    value: (/** @type {string} */ name, /** @type {string | number} */ value) => {
+      const n = Number(value);
+      if (name.endsWith("Ms")) return `${n < 10 ? n.toFixed(1) : Math.round(n)} ms`;
+      if (name.endsWith("Kbps")) return `${Math.round(n)} kbit/s`;
+      if (name.endsWith("Percent")) return `${n.toFixed(1)} %`;
+      return String(value);
+    },
+    why: (/** @type {string} */ path, /** @type {string} */ why) => {
+      const name = path === "webrtc" ? "WebRTC" : "WebSocket";
+      const reasons = /** @type {Record<string, string>} */ ({
+        best: "the quickest way", chosen: "as chosen", no_webrtc: "WebRTC cannot be had here", line_is_full: "only it can wait in line",
+        no_media: "WebRTC's sound does not get through this network", path_died: "the path before it died", path_bad: "the path before it was too bad",
+      });
+      return `This call goes over ${name}: ${reasons[why] ?? why}.`;
+    },
+    marks: {duck: "lowered", unduck: "raised again", cut: "cut", gap: "gap", path: "path changed"},
+    span: (/** @type {string} */ who, /** @type {number} */ from, /** @type {number} */ to) => `${who === "you" ? "You" : "Model"}: ${(from / 1000).toFixed(1)} to ${(to / 1000).toFixed(1)} s`,
+    timelineLabel: (/** @type {number} */ you, /** @type {number} */ model, /** @type {number} */ cuts) => `Who spoke when: you ${you} times, the model ${model} times, ${cuts} cuts.`,
+  },
+
   shortcuts: {
     title: "Keyboard", open: "Shortcuts",
     keys: /** @type {[string, string][]} */ ([

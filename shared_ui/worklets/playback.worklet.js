@@ -41,7 +41,7 @@ class Playback extends AudioWorkletProcessor {
     this.latency = 0; // quanta
     this.quanta = 0;
     this.ackQuanta = Math.max(1, Math.round((o.ackIntervalMs * sampleRate) / 128_000));
-    this.counters = { underruns: 0, flushes: 0, lateDropped: 0, capDroppedMs: 0, startBufferMs: o.startBufferMs, latenessP95Ms: 0 };
+    this.counters = { underruns: 0, lateUnits: 0, flushes: 0, lateDropped: 0, capDroppedMs: 0, startBufferMs: o.startBufferMs, latenessP95Ms: 0 };
     this.peak = 0;
     this.energy = 0;
     /** @type {Float32Array} */
@@ -116,6 +116,7 @@ class Playback extends AudioWorkletProcessor {
     } else if (!this.paused) {
       const late = (currentTime - speech.anchor) * 1000 - (speech.received * 1000) / speech.rate;
       this.buffer.measure(late);
+      if (late > this.hold * 1000) this.counters.lateUnits++;
       if (this.phase === 'waiting' && speech === this.line[0] && speech.starved) {
         speech.starved = false;
         speech.anchor = currentTime - speech.received / speech.rate;

@@ -8,7 +8,8 @@ SETUP = """
   const { PathWatch, sampleOf } = await import('/shared_ui/core/path-watch.js');
   const watch = new PathWatch();
   const at = (seconds, received, more = {}) => watch.judge({
-    at: seconds * 1000, received, lost: 0, bytesIn: received * 100, bytesOut: 0, emitted: 0, bufferS: 0, concealedMs: 0, jitterMs: 2, rttMs: 20, relayed: false, ...more });
+    at: seconds * 1000, received, lost: 0, bytesIn: received * 100, bytesOut: 0, emitted: 0, bufferS: 0, concealedMs: 0,
+    jitterMs: 2, rttMs: 20, relayed: false, ...more });
 """
 
 
@@ -50,7 +51,10 @@ async def test_what_the_browser_does_not_say_is_not_available(stage: Stage) -> N
 async def test_figures_are_of_the_last_seconds(stage: Stage) -> None:
     figures = await said(
         stage,
-        "for (let i = 0; i < 40; i++) at(i / 2, 25 * i, { lost: i < 20 ? 100 * i : 2000, bufferS: 0.04 * 24000 * i, emitted: 24000 * i }); return watch.figures;",
+        """
+      for (let i = 0; i < 40; i++) at(i / 2, 25 * i, { lost: i < 20 ? 100 * i : 2000, bufferS: 0.04 * 24000 * i, emitted: 24000 * i });
+      return watch.figures;
+    """,
     )
     assert figures["lossPercent"] == 0
     assert abs(figures["inKbps"] - 40) < 1
@@ -61,7 +65,11 @@ async def test_a_flush_shuts_a_live_stream_for_a_while_and_the_next_response_ope
     levels = await stage.run("""
       const { Gate } = await import('/shared_ui/worklets/gain.js');
       const gate = new Gate(10, 1000), live = new Float32Array(100).fill(0.5);
-      const through = (paused = false) => { const out = new Float32Array(100); gate.pass(live, out, paused); return [out[0], out[99]].map((x) => Math.round(x * 100) / 100); };
+      const through = (paused = false) => {
+        const out = new Float32Array(100);
+        gate.pass(live, out, paused);
+        return [out[0], out[99]].map((x) => Math.round(x * 100) / 100);
+      };
       const found = [through()];
       gate.shut();
       for (let i = 0; i < 10; i++) found.push(through());

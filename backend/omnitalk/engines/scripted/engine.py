@@ -1,12 +1,16 @@
 """The engine that opens scripted sessions."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Literal
 
 from omnitalk.engines.base import Capabilities, EngineError, EngineSession, Health
+from omnitalk.engines.chat import ChatDelta, ChatRequest
 from omnitalk.protocol.base import JsonObject
 from omnitalk.protocol.session import SessionSettings
 
+from .chat import answer
 from .native_session import NativeSession, check_native
 from .qwen3_session import Qwen3Session, check_qwen3
 from .script import Script, Sleep
@@ -56,6 +60,7 @@ def _capabilities(mode: Mode, max_sessions: int) -> Capabilities:
         transcribes_user=not native,
         needs_reference_voice=native,
         max_sessions=max_sessions,
+        chat=True,
         honest=_HONEST,
         wire=_wire(native=native, sees=sees),
     )
@@ -81,6 +86,8 @@ class ScriptedEngine:
         self._capabilities = _capabilities(mode, max_sessions)
         self._sleep, self._loading, self._problem = sleep, loading, problem
         self.sessions: dict[str, ScriptedSession] = {}
+        self.chats: list[ChatRequest] = []
+        self.chatting = 0
         self._health = Health(ready=False, stage="waiting to start")
 
     @property
@@ -125,6 +132,19 @@ class ScriptedEngine:
         self.sessions[session_id] = session
         session.begin()
         return session
+
+    async def chat(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
+        """Says what it was sent. ``chats`` keeps the requests, ``chatting`` those being answered. Raises ``EngineError``: not ready."""
+        if not self._health.ready:
+            raise EngineError("engine_not_ready", f"The engine is not ready ({self._health.stage}).", kind="server_error", retryable=True)
+        self.chats.append(request)
+        self.chatting += 1
+        try:
+            async with aclosing(answer(request, len(self.chats) - 1, self.script, self._sleep)) as deltas:
+                async for delta in deltas:
+                    yield delta
+        finally:
+            self.chatting -= 1
 
     def _closed(self, session: ScriptedSession) -> None:
         self.sessions.pop(session.id, None)

@@ -7,6 +7,7 @@ Proxies of the environment are not used: they would resolve the name again.
 
 import asyncio
 import ipaddress
+import re
 import socket
 import ssl
 from collections.abc import Iterable
@@ -21,6 +22,7 @@ __all__ = ["Fetcher"]
 
 _MAX_REDIRECTS = 3
 _MAX_URL = 2048
+_HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+(?:%25?\w+)?")
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
@@ -90,7 +92,7 @@ def _target(url: str) -> _Target:
         host, port = (parts.hostname or "").encode("idna").decode(), parts.port
     except (ValueError, UnicodeError):
         raise MediaRefused("bad_url", "This URL cannot be read.") from None
-    if parts.scheme not in ("http", "https") or not host:
+    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(host):
         raise MediaRefused("bad_url", "Files are fetched from http:// and https:// URLs.")
     if parts.username is not None or parts.password is not None:
         raise MediaRefused("bad_url", "A URL may not carry a user name or password.")

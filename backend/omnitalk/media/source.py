@@ -56,9 +56,10 @@ def _read(url: str, folder: Path, most: int) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except (OSError, ValueError, RuntimeError):
         raise refused from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise refused
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise refused
         data = file.read(most + 1)
     if len(data) > most:
         raise MediaRefused("media_too_large", f"A file may have at most {most} bytes.")

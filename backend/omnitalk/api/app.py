@@ -15,7 +15,7 @@ from omnitalk.profiles import load_profiles
 from omnitalk.settings import ServeSettings
 from omnitalk.transports.websocket import SocketConfig
 
-from . import calls, chat, health, models, page, realtime
+from . import calls, chat, health, models, page, realtime, speech, transcriptions
 from .compression import PageCompression
 from .doors import Doors
 from .headers import SecurityHeaders
@@ -54,8 +54,8 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
 
     app = FastAPI(title="Omnitalk", lifespan=lifespan, docs_url="/docs", redoc_url=None)
     app.state.omnitalk = state
-    for router in (health.router, models.router, page.router, realtime.router, calls.router, chat.router):
-        app.include_router(router)
+    for part in (health, models, page, realtime, calls, chat, speech, transcriptions):
+        app.include_router(part.router)
     app.mount("/shared_ui", PageFiles(directory=asset_dir("shared_ui")))
     app.mount("/profiles", PageFiles(directory=asset_dir("profiles")))
     app.mount("/", PageFiles(directory=asset_dir("web"), html=True))

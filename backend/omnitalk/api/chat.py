@@ -21,7 +21,7 @@ from .completions.answer import Answer, Shape
 from .completions.openai_shape import OpenAiShape
 from .completions.reading import Wanted
 from .completions.vllm_shape import VllmShape
-from .event_stream import ByteStream
+from .event_stream import ByteStream, event
 from .presence import while_present
 from .problems import error_object
 from .state import AppState, state_of
@@ -102,19 +102,19 @@ async def _lines(
     """Server-sent events. An engine that fails half-way is told as an error event, and the stream ends without ``[DONE]``."""
     try:
         for chunk in shape.opening(answer):
-            yield _event(chunk)
+            yield event(chunk)
         async for delta in _chain(first, deltas):
             answer.take(delta, keep_sound=False)
             sound = await _encoded(answer.wanted, delta.audio) if delta.audio else b""
             for chunk in shape.piece(answer, delta, sound):
-                yield _event(chunk)
+                yield event(chunk)
         _check(answer)
     except (EngineError, ProtocolError) as problem:
-        yield _event(error_object(problem))
+        yield event(error_object(problem))
         return
     _remember(state, answer)
     for chunk in shape.closing(answer):
-        yield _event(chunk)
+        yield event(chunk)
     yield b"data: [DONE]\n\n"
 
 
@@ -139,10 +139,6 @@ def _check(answer: Answer) -> None:
 def _remember(state: AppState, answer: Answer) -> None:
     if answer.wanted.speaks:
         state.doors.spoken.keep(answer.audio_id, answer.text)
-
-
-def _event(chunk: dict[str, object]) -> bytes:
-    return b"data: " + msgspec.json.encode(chunk) + b"\n\n"
 
 
 def _compat(request: Request) -> bool:

@@ -1,14 +1,21 @@
-"""Server-sent events, for answers that are still being made."""
+"""Answers that are sent while they are being made, as they are or as server-sent events."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
+import msgspec
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from .presence import while_present
 
-__all__ = ["ByteStream"]
+__all__ = ["ByteStream", "event"]
+
+
+def event(data: dict[str, Any]) -> bytes:
+    """One server-sent event."""
+    return b"data: " + msgspec.json.encode(data) + b"\n\n"
 
 
 class ByteStream(Response):
@@ -29,7 +36,7 @@ class ByteStream(Response):
         """ASGI."""
         try:
             await while_present(receive, self._pump(send))
-        except (ClientDisconnect, OSError):
+        except ClientDisconnect:
             # Nobody is there to be told.
             return
         finally:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from omnitalk.api.decoding import convert, decode_object
-from omnitalk.api.voices import check_voice
+from omnitalk.api.names import check_model, check_voice
 from omnitalk.engines.base import Capabilities
 from omnitalk.engines.chat import ChatMessage, ChatPart, ChatRequest
 from omnitalk.media.audio import encode
@@ -27,8 +27,6 @@ __all__ = ["Limits", "Reader", "Wanted"]
 
 _RATE = 16_000
 """What every engine hears at; sounds reach it as mono WAV of this rate, whatever was sent."""
-
-_ALIAS = "omnitalk"
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +75,7 @@ class Reader:
         raw = decode_object(data)
         extra = _extra(raw)
         body = convert(raw, wire.Body)
-        model = _model(body.model, capabilities)
+        model = check_model(body.model, capabilities)
         # Without a word about it OpenAI's answers are text, and vLLM-Omni's are all that the model can make.
         speaks = "audio" in body.modalities if body.modalities else vllm or body.audio is not None
         streams = bool(body.stream)
@@ -196,13 +194,6 @@ def _extra(raw: dict[str, object]) -> dict[str, object]:
             raise ProtocolError("unsupported_parameter", f"{name} is not taken. {why}", param=name)
     known = wire.FIELDS | wire.HARMLESS | wire.REFUSED.keys()
     return {name: value for name, value in raw.items() if name not in known and value is not None}
-
-
-def _model(asked: str | None, capabilities: Capabilities) -> str:
-    if asked in (None, "", _ALIAS, capabilities.model):
-        return capabilities.model
-    message = f"There is no model {asked[:100]!r} here; this server runs {capabilities.model!r}."  # type: ignore[index]
-    raise ProtocolError("model_not_found", message, param="model")
 
 
 def _form(asked: wire.AudioAsked | None, *, streams: bool, vllm: bool) -> SpeechFormat:

@@ -1,7 +1,7 @@
 """Chat of the scripted engine: it says what it was sent, word by word, and sounds a tone for each."""
 
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 
 from omnitalk.engines.chat import ChatDelta, ChatRequest, ChatUsage
 from omnitalk.protocol.session import AudioFormat
@@ -9,7 +9,7 @@ from omnitalk.protocol.session import AudioFormat
 from .script import Reply, Script, Sleep, frequency_of
 from .tone import ToneVoice
 
-__all__ = ["answer"]
+__all__ = ["answer", "tones"]
 
 _WORD_MS = 200.0
 
@@ -31,6 +31,14 @@ async def answer(request: ChatRequest, index: int, script: Script, sleep: Sleep)
         yield ChatDelta(audio=voice.say(_WORD_MS).data)
     usage = ChatUsage(prompt_tokens=_words_in(request), completion_tokens=most)
     yield ChatDelta(finish="stop" if most == len(words) else "length", usage=usage)
+
+
+def tones(text: str, speed: float) -> Iterator[bytes]:
+    """A text as a tone, word by word."""
+    seconds = len(text.split()) * _WORD_MS / 1000.0 / speed
+    voice = ToneVoice(Reply(words=text, seconds=seconds), frequency_of(0), AudioFormat(encoding="pcm16", rate=24_000))
+    while voice.left:
+        yield voice.say(_WORD_MS).data
 
 
 def _made_up(request: ChatRequest) -> Reply:

@@ -7,10 +7,11 @@ from typing import Literal
 
 from omnitalk.engines.base import Capabilities, EngineError, EngineSession, Health
 from omnitalk.engines.chat import ChatDelta, ChatRequest
+from omnitalk.media.audio import Samples
 from omnitalk.protocol.base import JsonObject
 from omnitalk.protocol.session import SessionSettings
 
-from .chat import answer
+from .chat import answer, tones
 from .native_session import NativeSession, check_native
 from .qwen3_session import Qwen3Session, check_qwen3
 from .script import Script, Sleep
@@ -61,6 +62,8 @@ def _capabilities(mode: Mode, max_sessions: int) -> Capabilities:
         needs_reference_voice=native,
         max_sessions=max_sessions,
         chat=True,
+        speech=True,
+        transcription=True,
         honest=_HONEST,
         wire=_wire(native=native, sees=sees),
     )
@@ -145,6 +148,16 @@ class ScriptedEngine:
                     yield delta
         finally:
             self.chatting -= 1
+
+    async def speak(self, text: str, *, speed: float) -> AsyncGenerator[bytes, None]:
+        """A tone, 200 ms a word."""
+        for word in tones(text, speed):
+            await self._sleep(0)
+            yield word
+
+    async def transcribe(self, sound: Samples, *, language: str | None) -> str:
+        """How long it was; more it cannot tell."""
+        return f"A sound of {sound.size / 16_000:.1f} seconds."
 
     def _closed(self, session: ScriptedSession) -> None:
         self.sessions.pop(session.id, None)

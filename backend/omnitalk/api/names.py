@@ -1,9 +1,12 @@
-"""Names of voices in requests."""
+"""Names of models and voices in requests."""
 
 from omnitalk.engines.base import Capabilities
 from omnitalk.protocol.errors import ProtocolError
 
-__all__ = ["check_voice"]
+__all__ = ["check_model", "check_voice"]
+
+_ALIAS = "omnitalk"
+"""Stands for whatever model the server runs."""
 
 _OPENAI = frozenset({"alloy", "ash", "ballad", "cedar", "coral", "echo", "fable", "marin", "nova", "onyx", "sage", "shimmer", "verse"})
 """OpenAI's voices. Its clients must name one, so these stand for the engine's own voice."""
@@ -15,3 +18,11 @@ def check_voice(name: str | None, capabilities: Capabilities, param: str) -> Non
         return
     have = ", ".join(capabilities.voices) or "default"
     raise ProtocolError("invalid_value", f"There is no voice {name!r} here; there is: {have} (OpenAI's names stand for it).", param=param)
+
+
+def check_model(name: str | None, capabilities: Capabilities) -> str:
+    """The model's own name. Raises ``ProtocolError`` (``model_not_found``) when another is asked for."""
+    here = capabilities.model
+    if name and name not in (_ALIAS, here):
+        raise ProtocolError("model_not_found", f"There is no model {name[:100]!r} here; this server runs {here!r}.", param="model")
+    return here

@@ -49,6 +49,6 @@ class Asker:
 
 @contextlib.asynccontextmanager
 async def asking(**settings: Any) -> AsyncIterator[Asker]:
-    engine = ScriptedEngine(script=Script(pace=1000.0, first_sound_s=0.0))
+    engine = ScriptedEngine("qwen3", script=Script(pace=1000.0, first_sound_s=0.0))
     async with serving(engine, **settings) as live, httpx.AsyncClient(base_url=f"http://{live.host}", timeout=30) as http:
         yield Asker(http, engine)

@@ -90,6 +90,7 @@ class Reader:
             usage_too=bool(body.stream_options and body.stream_options.include_usage),
             vllm=vllm,
         )
+        _check_sight(body, capabilities)
         spent = _Spent()
         messages = tuple([await self._message(message, f"messages[{index}]", spent) for index, message in enumerate(body.messages)])
         request = ChatRequest(
@@ -194,6 +195,18 @@ def _extra(raw: dict[str, object]) -> dict[str, object]:
             raise ProtocolError("unsupported_parameter", f"{name} is not taken. {why}", param=name)
     known = wire.FIELDS | wire.HARMLESS | wire.REFUSED.keys()
     return {name: value for name, value in raw.items() if name not in known and value is not None}
+
+
+def _check_sight(body: wire.Body, capabilities: Capabilities) -> None:
+    """Before anything is fetched or decoded for an engine that cannot look at it. Raises ``ProtocolError``."""
+    if capabilities.sees:
+        return
+    for number, message in enumerate(body.messages):
+        for index, part in enumerate(message.content if isinstance(message.content, list) else ()):
+            if isinstance(part, wire.ImagePart | wire.VideoPart):
+                kind = "image_url" if isinstance(part, wire.ImagePart) else "video_url"
+                sentence = "This engine does not see; it takes text and audio."
+                raise ProtocolError("unsupported_content", sentence, param=f"messages[{number}].content[{index}].{kind}")
 
 
 def _form(asked: wire.AudioAsked | None, *, streams: bool, vllm: bool) -> SpeechFormat:

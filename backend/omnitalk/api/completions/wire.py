@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-__all__ = ["FIELDS", "HARMLESS", "REFUSED", "AudioAsked", "Body", "Part", "SoundPart", "SoundUrlPart", "TextPart", "VideoPart"]
+__all__ = ["FIELDS", "HARMLESS", "REFUSED", "AudioAsked", "Body", "ImagePart", "Part", "SoundPart", "SoundUrlPart", "TextPart", "VideoPart"]
 
 _Tag = Annotated[str, Meta(max_length=64)]
 

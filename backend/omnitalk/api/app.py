@@ -17,6 +17,7 @@ from omnitalk.transports.websocket import SocketConfig
 
 from . import calls, chat, health, models, page, realtime, speech, transcriptions
 from .compression import PageCompression
+from .description import describe
 from .doors import Doors
 from .headers import SecurityHeaders
 from .prefix import PathPrefix
@@ -52,10 +53,12 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
             await asyncio.gather(starting, return_exceptions=True)
             await engine.stop()
 
-    app = FastAPI(title="Omnitalk", lifespan=lifespan, docs_url="/docs", redoc_url=None)
+    app = FastAPI(title="Omnitalk", lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.omnitalk = state
     for part in (health, models, page, realtime, calls, chat, speech, transcriptions):
         app.include_router(part.router)
+    describe(app)
+    app.mount("/docs/assets", PageFiles(packages=[("fastapi_swagger", "resources")]))
     app.mount("/shared_ui", PageFiles(directory=asset_dir("shared_ui")))
     app.mount("/profiles", PageFiles(directory=asset_dir("profiles")))
     app.mount("/", PageFiles(directory=asset_dir("web"), html=True))

@@ -87,9 +87,9 @@ async def ice_servers(request: Request) -> JSONResponse:
     return JSONResponse(body, headers={"Cache-Control": "no-store", **cors(request)})
 
 
-@router.options("/v1/realtime/ice_servers")
-@router.options("/v1/realtime/calls")
-@router.options("/v1/realtime/calls/{rest:path}")
+@router.options("/v1/realtime/ice_servers", include_in_schema=False)
+@router.options("/v1/realtime/calls", include_in_schema=False)
+@router.options("/v1/realtime/calls/{rest:path}", include_in_schema=False)
 async def preflight(request: Request) -> Response:
     """A browser asks for another origin's page whether it may."""
     return origins.preflight(request, "GET, POST, DELETE, OPTIONS")

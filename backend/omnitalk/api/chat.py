@@ -35,7 +35,7 @@ router = APIRouter()
 _COMPAT = "vllm-omni"
 
 
-@router.options("/v1/chat/completions")
+@router.options("/v1/chat/completions", include_in_schema=False)
 async def preflight(request: Request) -> Response:
     """A browser asks for another origin's page whether it may."""
     return origins.preflight(request, "POST, OPTIONS")

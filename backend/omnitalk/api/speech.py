@@ -44,7 +44,7 @@ class SpeechBody(msgspec.Struct, frozen=True):
     instructions: str | None = None
 
 
-@router.options("/v1/audio/speech")
+@router.options("/v1/audio/speech", include_in_schema=False)
 async def speech_preflight(request: Request) -> Response:
     """A browser asks for another origin's page whether it may."""
     return origins.preflight(request, "POST, OPTIONS")
@@ -70,7 +70,7 @@ async def _answer(state: AppState, body: SpeechBody, held: AsyncExitStack) -> Re
     held.push_async_callback(_close, sound)
     # The first piece decides the status.
     first = await anext(sound, b"")
-    form = cast(SpeechFormat, "pcm16" if body.response_format == "pcm" else body.response_format)
+    form: SpeechFormat = "pcm16" if body.response_format == "pcm" else body.response_format
     if body.stream_format == "sse":
         return ByteStream(_events(form, first, sound), held.pop_all().aclose, media_type="text/event-stream; charset=utf-8")
     return ByteStream(_file(form, first, sound), held.pop_all().aclose, media_type=MIME[form])

@@ -42,7 +42,7 @@ class TranscriptionForm(msgspec.Struct, frozen=True):
     temperature: str | None = None
 
 
-@router.options("/v1/audio/transcriptions")
+@router.options("/v1/audio/transcriptions", include_in_schema=False)
 async def transcriptions_preflight(request: Request) -> Response:
     """A browser asks for another origin's page whether it may."""
     return origins.preflight(request, "POST, OPTIONS")

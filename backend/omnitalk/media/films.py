@@ -34,7 +34,7 @@ def check_film(data: bytes, most_s: float) -> str:
             for count, packet in enumerate(file.demux(stream)):
                 if not seen:
                     seen = bool(packet.decode())
-                if packet.pts is not None:
+                if packet.pts is not None and stream.time_base is not None:
                     last = max(last, float((packet.pts + (packet.duration or 0)) * stream.time_base))
                 if last > most_s or count > _MAX_PACKETS:
                     raise MediaRefused("video_too_long", f"A film may last at most {most_s:g} seconds.")

@@ -74,7 +74,7 @@ class Reader:
         """Raises ``ProtocolError`` with the path of the field that is wrong, in ``param``."""
         raw = decode_object(data)
         extra = _extra(raw)
-        body = convert(raw, wire.Body)
+        body = convert(raw, wire.CompletionBody)
         model = check_model(body.model, capabilities)
         # Without a word about it OpenAI's answers are text, and vLLM-Omni's are all that the model can make.
         speaks = "audio" in body.modalities if body.modalities else vllm or body.audio is not None
@@ -197,7 +197,7 @@ def _extra(raw: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in raw.items() if name not in known and value is not None}
 
 
-def _check_sight(body: wire.Body, capabilities: Capabilities) -> None:
+def _check_sight(body: wire.CompletionBody, capabilities: Capabilities) -> None:
     """Before anything is fetched or decoded for an engine that cannot look at it. Raises ``ProtocolError``."""
     if capabilities.sees:
         return

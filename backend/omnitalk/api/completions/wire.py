@@ -5,7 +5,21 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-__all__ = ["FIELDS", "HARMLESS", "REFUSED", "AudioAsked", "Body", "ImagePart", "Part", "SoundPart", "SoundUrlPart", "TextPart", "VideoPart"]
+__all__ = [
+    "FIELDS",
+    "HARMLESS",
+    "REFUSED",
+    "AudioAsked",
+    "CompletionBody",
+    "ImagePart",
+    "MediaUrl",
+    "Message",
+    "Part",
+    "SoundPart",
+    "SoundUrlPart",
+    "TextPart",
+    "VideoPart",
+]
 
 _Tag = Annotated[str, Meta(max_length=64)]
 
@@ -85,7 +99,7 @@ class StreamOptions(msgspec.Struct, frozen=True):
     include_obfuscation: bool | None = None
 
 
-class Body(msgspec.Struct, frozen=True):
+class CompletionBody(msgspec.Struct, frozen=True):
     """``POST /v1/chat/completions``. Fields that are not named here are handed to the engine, which may refuse them."""
 
     messages: Annotated[list[Message], Meta(min_length=1, max_length=512)]
@@ -105,7 +119,7 @@ class Body(msgspec.Struct, frozen=True):
     ref_audio: str | None = None
 
 
-FIELDS = frozenset(field.encode_name for field in msgspec.structs.fields(Body))
+FIELDS = frozenset(field.encode_name for field in msgspec.structs.fields(CompletionBody))
 
 HARMLESS = frozenset(
     {

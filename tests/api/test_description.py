@@ -46,7 +46,7 @@ async def test_requests_are_judged_as_described() -> None:
         path = "/v1/chat/completions"
         schema = schema_of(described, content(described, path)["application/json"]["schema"])
         judge = jsonschema.Draft202012Validator(schema)
-        for change in (
+        changes: list[dict[str, Any]] = [
             {},
             {"temperature": 3},
             {"temperature": 1.5},
@@ -59,7 +59,8 @@ async def test_requests_are_judged_as_described() -> None:
             {"max_tokens": 0},
             {"modalities": ["smell"]},
             {"n": 2},
-        ):
+        ]
+        for change in changes:
             body = {**ASK, **change}
             taken = (await http.post(path, json=body)).status_code == 200
             assert judge.is_valid(body) == taken, change

@@ -38,7 +38,7 @@ async def chat(live: Live, where: Path, *options: str) -> tuple[int, str, str]:
 def spoken(path: Path) -> bytes:
     with wave.open(str(path)) as file:
         assert (file.getframerate(), file.getnchannels(), file.getsampwidth()) == (24_000, 1, 2)
-        return file.readframes(file.getnframes())
+        return bytes(file.readframes(file.getnframes()))
 
 
 @pytest.mark.parametrize("stream", ["--stream", "--no-stream"])

@@ -13,8 +13,15 @@ _DRAIN = 4
 still sending when the connection closes would see a reset instead."""
 
 
+_PATIENCE_S = 10.0
+_SLOWEST = 50_000
+"""A body must arrive at this many bytes a second after so many seconds of patience: whoever sends a byte now and then keeps a place
+that others wait for.
+"""
+
+
 class BodyLimits:
-    """``within_s``: for the whole body; a client that sends a byte now and then is sent away."""
+    """``within_s``: for the whole body, at the most."""
 
     def __init__(self, most: int, within_s: float) -> None:
         self.most, self.within_s = most, within_s
@@ -34,9 +41,12 @@ async def read_body(request: Request, limits: BodyLimits) -> bytes:
     body = bytearray()
     size = 0
     try:
-        async with asyncio.timeout(limits.within_s):
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        async with asyncio.timeout(min(_PATIENCE_S, limits.within_s)) as waiting:
             async for piece in request.stream():
                 size += len(piece)
+                waiting.reschedule(begun + min(limits.within_s, _PATIENCE_S + size / _SLOWEST))
                 if size <= limits.most:
                     body += piece
                 else:
@@ -44,7 +54,9 @@ async def read_body(request: Request, limits: BodyLimits) -> bytes:
                 if size > _DRAIN * limits.most:
                     raise refused
     except TimeoutError:
-        raise ProtocolError("request_timeout", f"The whole body must arrive within {limits.within_s:g} s.") from None
+        raise ProtocolError(
+            "request_timeout", f"The body arrived too slowly ({size} bytes so far); it has {limits.within_s:g} s at most."
+        ) from None
     if size > limits.most:
         raise refused
     if not request.headers.get("content-length") and not body:

@@ -53,6 +53,7 @@ async def chat_completions(request: Request, held: AsyncExitStack) -> Response:
 async def _answer(state: AppState, request: Request, body: bytes, held: AsyncExitStack) -> Response:
     capabilities = state.hub.engine.capabilities
     engine = _chat_engine(state.hub.engine)
+    engine.check_room()
     asked, wanted = await state.doors.reader.read(body, capabilities, vllm=_compat(request))
     shape: Shape = VllmShape() if wanted.vllm else OpenAiShape()
     answer = Answer(wanted)

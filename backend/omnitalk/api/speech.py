@@ -62,6 +62,7 @@ async def speech(request: Request, held: AsyncExitStack) -> Response:
 async def _answer(state: AppState, body: SpeechBody, held: AsyncExitStack) -> Response:
     capabilities = state.hub.engine.capabilities
     engine = _speaking(state.hub.engine)
+    engine.check_room()
     check_model(body.model, capabilities)
     check_voice(body.voice, capabilities, "voice")
     if not any(letter.isalnum() for letter in body.input):

@@ -59,11 +59,13 @@ async def transcriptions(request: Request, held: AsyncExitStack) -> Response:
 
 async def _answer(state: AppState, form: TranscriptionForm, data: bytes | None) -> Response:
     engine = _transcribing(state.hub.engine)
+    engine.check_room()
     check_model(form.model, state.hub.engine.capabilities)
     if data is None:
         raise ProtocolError("missing_field", "The form has a field 'file' with the sound file.", param="file")
     try:
-        sound = await asyncio.to_thread(read_sound, data, _RATE, _MAX_S)
+        async with state.doors.decoding:
+            sound = await asyncio.to_thread(read_sound, data, _RATE, _MAX_S)
     except MediaRefused as refused:
         raise ProtocolError(refused.code, refused.message, param="file") from refused
     text = await engine.transcribe(sound, language=form.language)

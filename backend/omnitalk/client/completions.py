@@ -108,4 +108,4 @@ def _pcm(text: str) -> bytes:
     with wave.open(io.BytesIO(data)) as file:
         if (file.getframerate(), file.getnchannels(), file.getsampwidth()) != (_RATE, 1, 2):
             raise ValueError(f"speech of {file.getframerate()} Hz and {file.getnchannels()} channels, not of {_RATE} Hz and one")
-        return file.readframes(file.getnframes())
+        return bytes(file.readframes(file.getnframes()))

@@ -86,6 +86,7 @@ def _drawn(at: float) -> bytes:
 def _filmed(pictures: int = 20) -> bytes:
     """The ball rolls from left to right, in two seconds."""
     import av
+    import numpy as np
 
     out = io.BytesIO()
     with av.open(out, "w", format="mp4") as file:
@@ -93,7 +94,8 @@ def _filmed(pictures: int = 20) -> bytes:
         stream.width = stream.height = _SIDE
         stream.pix_fmt = "yuv420p"
         for index in range(pictures):
-            file.mux(stream.encode(av.VideoFrame.from_image(_picture(index / (pictures - 1)))))
+            frame = av.VideoFrame.from_ndarray(np.asarray(_picture(index / (pictures - 1))), format="rgb24")
+            file.mux(stream.encode(frame))
         file.mux(stream.encode(None))
     return out.getvalue()
 

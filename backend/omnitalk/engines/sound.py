@@ -15,6 +15,10 @@ __all__ = ["SpeakingEngine", "TranscribingEngine"]
 class SpeakingEngine(Protocol):
     """An engine that reads a text aloud."""
 
+    def check_room(self) -> None:
+        """Raises ``EngineError`` when work outside calls would be refused now."""
+        ...
+
     def speak(self, text: str, *, speed: float) -> AsyncIterator[bytes]:
         """PCM16, 24 kHz, mono, as it is made. Closing the iterator stops the work. Raises ``EngineError``."""
         ...
@@ -23,6 +27,10 @@ class SpeakingEngine(Protocol):
 @runtime_checkable
 class TranscribingEngine(Protocol):
     """An engine that writes down what was said."""
+
+    def check_room(self) -> None:
+        """Raises ``EngineError`` when work outside calls would be refused now. Asked before the sound is decoded."""
+        ...
 
     async def transcribe(self, sound: Samples, *, language: str | None) -> str:
         """The words in 16 kHz sound. ``language``: ISO 639-1. Raises ``EngineError``."""

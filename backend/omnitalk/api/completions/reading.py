@@ -2,7 +2,9 @@
 
 import asyncio
 import base64
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ParamSpec, TypeVar
 
 import msgspec
 
@@ -25,12 +27,17 @@ from .spoken import SpokenAnswers
 
 __all__ = ["Limits", "Reader", "Wanted"]
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _RATE = 16_000
 """What every engine hears at; sounds reach it as mono WAV of this rate, whatever was sent."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one request: bytes of a file, files of a kind, seconds of all its sounds and of a film, pixels of all its pictures."""
+    """Of one request: bytes of a file, files of a kind, seconds of all its sounds and of a film, pixels of all its pictures,
+    seconds that fetching and decoding may take.
+    """
 
     file_bytes: int = 24 * 1024 * 1024
     parts: int = 256
@@ -41,6 +48,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     film_s: float = 600.0
     voice_s: float = 30.0
     pixels: int = 100_000_000
+    load_s: float = 90.0
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,10 +73,10 @@ class _Spent:
 
 
 class Reader:
-    """Reads requests for one server."""
+    """Reads requests for one server. ``decoding``: held while a file is decoded."""
 
-    def __init__(self, source: MediaSource, spoken: SpokenAnswers, limits: Limits | None = None) -> None:
-        self._source, self._spoken, self._limits = source, spoken, limits or Limits()
+    def __init__(self, source: MediaSource, spoken: SpokenAnswers, decoding: asyncio.Semaphore, limits: Limits | None = None) -> None:
+        self._source, self._spoken, self._decoding, self._limits = source, spoken, decoding, limits or Limits()
 
     async def read(self, data: bytes, capabilities: Capabilities, *, vllm: bool) -> tuple[ChatRequest, Wanted]:
         """Raises ``ProtocolError`` with the path of the field that is wrong, in ``param``."""
@@ -92,11 +100,17 @@ class Reader:
         )
         _check_sight(body, capabilities)
         spent = _Spent()
-        messages = tuple([await self._message(message, f"messages[{index}]", spent) for index, message in enumerate(body.messages)])
+        try:
+            async with asyncio.timeout(self._limits.load_s):
+                messages = tuple([await self._message(each, f"messages[{index}]", spent) for index, each in enumerate(body.messages)])
+                voice = None if body.ref_audio is None else await self._voice(body.ref_audio)
+        except TimeoutError:
+            sentence = f"The media of this request did not arrive within {self._limits.load_s:g} s; send fewer, or send them inside it."
+            raise ProtocolError("media_unreachable", sentence, param="messages") from None
         request = ChatRequest(
             messages=messages,
             speaks=speaks,
-            voice=None if body.ref_audio is None else await self._voice(body.ref_audio),
+            voice=voice,
             max_tokens=body.max_completion_tokens or body.max_tokens,
             temperature=body.temperature,
             top_p=body.top_p,
@@ -130,7 +144,7 @@ class Reader:
                 case wire.ImagePart():
                     path += ".image_url"
                     self._count(spent, "images", 1, path)
-                    data, mime, pixels = await asyncio.to_thread(read_picture, await self._load(part.image_url))
+                    data, mime, pixels = await self._decoded(read_picture, await self._load(part.image_url))
                     spent.pixels += pixels
                     if spent.pixels > self._limits.pixels:
                         raise MediaRefused("media_too_large", "The pictures of a request have too many pixels together; send smaller ones.")
@@ -139,7 +153,7 @@ class Reader:
                     path += ".video_url"
                     self._count(spent, "films", 1, path)
                     data = await self._load(part.video_url)
-                    return ChatPart(kind="video", data=data, mime=await asyncio.to_thread(check_film, data, self._limits.film_s))
+                    return ChatPart(kind="video", data=data, mime=await self._decoded(check_film, data, self._limits.film_s))
                 case wire.SoundUrlPart():
                     path += ".audio_url"
                     self._count(spent, "sounds", 1, path)
@@ -158,7 +172,7 @@ class Reader:
         return await self._source.load(where if isinstance(where, str) else where.url, self._limits.file_bytes)
 
     async def _sound(self, data: bytes, spent: _Spent) -> ChatPart:
-        wav, seconds = await asyncio.to_thread(_as_wav, data, self._limits.sound_s)
+        wav, seconds = await self._decoded(_as_wav, data, self._limits.sound_s)
         spent.sound_s += seconds
         if spent.sound_s > self._limits.sound_s:
             raise MediaRefused("audio_too_long", f"The sounds of a request may last {self._limits.sound_s:g} seconds together.")
@@ -166,10 +180,14 @@ class Reader:
 
     async def _voice(self, url: str) -> str:
         try:
-            wav, _ = await asyncio.to_thread(_as_wav, await self._source.load(url, self._limits.file_bytes), self._limits.voice_s)
+            wav, _ = await self._decoded(_as_wav, await self._source.load(url, self._limits.file_bytes), self._limits.voice_s)
         except MediaRefused as refused:
             raise ProtocolError(refused.code, refused.message, param="ref_audio") from refused
         return f"data:audio/wav;base64,{base64.b64encode(wav).decode()}"
+
+    async def _decoded(self, decode: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+        async with self._decoding:
+            return await asyncio.to_thread(decode, *arguments, **options)
 
     def _count(self, spent: _Spent, kind: str, count: int, path: str) -> None:
         spent.kinds[kind] = spent.kinds.get(kind, 0) + count

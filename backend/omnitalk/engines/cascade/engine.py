@@ -190,6 +190,11 @@ class CascadeEngine:
         session.begin()
         return session
 
+    def check_room(self) -> None:
+        """Raises ``EngineError``: not ready, ``resource_exhausted``."""
+        self._ready_stages()
+        self._place.check()
+
     async def chat(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         """The answer as it is made, one chat at a time and none beside a call. Closing the generator stops the work."""
         async with self._work() as (stages, key), aclosing(answer(request, stages, key, lambda: bool(self._sessions))) as deltas:
@@ -217,8 +222,10 @@ class CascadeEngine:
     async def _work(self) -> AsyncIterator[tuple[Stages, str]]:
         """The place for work outside calls, and a name for it. Raises ``EngineError``: not ready, ``resource_exhausted``."""
         async with self._place.taken():
-            stages = self._stages
-            if stages is None:
-                doing = self._health.stage
-                raise EngineError("engine_not_ready", f"The engine is not ready ({doing}).", kind="server_error", retryable=True)
-            yield stages, f"work_{uuid.uuid4().hex}"
+            yield self._ready_stages(), f"work_{uuid.uuid4().hex}"
+
+    def _ready_stages(self) -> Stages:
+        if self._stages is None:
+            doing = self._health.stage
+            raise EngineError("engine_not_ready", f"The engine is not ready ({doing}).", kind="server_error", retryable=True)
+        return self._stages

@@ -136,10 +136,14 @@ class ScriptedEngine:
         session.begin()
         return session
 
-    async def chat(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
-        """Says what it was sent. ``chats`` keeps the requests, ``chatting`` those being answered. Raises ``EngineError``: not ready."""
+    def check_room(self) -> None:
+        """Raises ``EngineError`` when it is not ready."""
         if not self._health.ready:
             raise EngineError("engine_not_ready", f"The engine is not ready ({self._health.stage}).", kind="server_error", retryable=True)
+
+    async def chat(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
+        """Says what it was sent. ``chats`` keeps the requests, ``chatting`` those being answered. Raises ``EngineError``: not ready."""
+        self.check_room()
         self.chats.append(request)
         self.chatting += 1
         try:

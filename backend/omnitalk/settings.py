@@ -39,6 +39,15 @@ class ServeSettings(BaseSettings):
     public_realtime_url: str | None = Field(default=None, description="ws(s):// address that the page uses verbatim.")
     allow_origin: list[str] = Field(default_factory=list, description="Further origins whose pages may open a call.")
 
+    fetch_media: Literal["no", "public", "any"] = Field(
+        default="no", description="Whether chat fetches media by URL: from public addresses, or from any (private networks too)."
+    )
+    fetch_within_s: float = Field(default=20.0, gt=0, le=120, description="How long one such file may take.")
+    allowed_local_media_path: Path | None = Field(default=None, description="Folder whose files chat may read by file:// URL.")
+    max_requests: int = Field(default=16, ge=1, description="API requests that are answered at once; further ones get 429.")
+    max_body_bytes: int = Field(default=32 * 1024 * 1024, ge=1024, description="Largest body of an API request.")
+    body_within_s: float = Field(default=60.0, gt=0, description="How long the body of an API request may take to arrive.")
+
     webrtc: bool = Field(default=True, description="Take calls over WebRTC beside those over WebSockets.")
     webrtc_address: list[str] = Field(default_factory=list, description="Addresses for media; by default all of the machine's.")
     webrtc_ports: str | None = Field(default=None, description="UDP ports for media, such as 50000-50199; by default any.")
@@ -85,6 +94,13 @@ class ServeSettings(BaseSettings):
         if self.turn_secret is None and any(url.startswith("turn") for url in self.ice_server):
             raise ValueError("turn: URLs need the TURN server's shared secret in OMNITALK_TURN_SECRET")
         return self
+
+    @field_validator("allowed_local_media_path")
+    @classmethod
+    def _a_folder(cls, value: Path | None) -> Path | None:
+        if value is not None and not value.is_dir():
+            raise ValueError(f"there is no folder {value}")
+        return value
 
     @field_validator("stage_overrides")
     @classmethod

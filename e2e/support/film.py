@@ -38,4 +38,4 @@ def taken_ms(jpeg: bytes, cell: Sequence[float] = (0.0, 0.0, 1.0, 1.0), near_ms:
     places = [int((x + w * (bit + 0.5) / BITS) * width) for bit in range(BITS)]
     stamp = sum(1 << bit for bit, place in enumerate(places) if row[place] > 127)
     span = 2**BITS
-    return near_ms + (stamp - near_ms + span / 2) % span - span / 2
+    return float(near_ms + (stamp - near_ms + span / 2) % span - span / 2)

@@ -118,7 +118,7 @@ async def test_a_page_of_another_origin_may_only_call_when_it_was_allowed() -> N
         assert asked.headers["access-control-allow-origin"] == "https://friend.example"
         assert asked.headers["access-control-allow-headers"] == "authorization,content-type"
         answered = await client.post("/v1/realtime/calls", content="", headers={**SDP, **friend})
-        assert code(answered) == "invalid_offer" and answered.headers["access-control-expose-headers"] == "Location, Omnitalk-Resume-Token"
+        assert code(answered) == "invalid_offer" and "Location" in answered.headers["access-control-expose-headers"]
 
 
 async def test_without_webrtc_the_caller_is_sent_to_the_socket() -> None:

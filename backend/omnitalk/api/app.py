@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 
 import structlog
 from fastapi import FastAPI
-from starlette.middleware.gzip import GZipMiddleware
 
 from omnitalk.assets import asset_dir
 from omnitalk.call.config import CallConfig
@@ -16,7 +15,10 @@ from omnitalk.profiles import load_profiles
 from omnitalk.settings import ServeSettings
 from omnitalk.transports.websocket import SocketConfig
 
-from . import calls, health, models, page, realtime
+from . import calls, chat, health, models, page, realtime, speech, transcriptions
+from .compression import PageCompression
+from .description import describe
+from .doors import Doors
 from .headers import SecurityHeaders
 from .prefix import PathPrefix
 from .state import AppState
@@ -34,7 +36,7 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
     """The app of one server. The engine starts with it, in the background, and stops with it."""
     hub = Hub(engine, HubConfig(slots=settings.max_calls, queue=settings.queue_length, call=CallConfig(grace_s=settings.grace_s)))
     profiles = load_profiles(asset_dir("profiles"))
-    state = AppState(settings=settings, hub=hub, profiles=profiles, socket=socket or SocketConfig())
+    state = AppState(settings=settings, hub=hub, profiles=profiles, socket=socket or SocketConfig(), doors=Doors(settings))
     if settings.webrtc:
         _add_switchboard(state)
 
@@ -51,14 +53,16 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
             await asyncio.gather(starting, return_exceptions=True)
             await engine.stop()
 
-    app = FastAPI(title="Omnitalk", lifespan=lifespan, docs_url="/docs", redoc_url=None)
+    app = FastAPI(title="Omnitalk", lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.omnitalk = state
-    for router in (health.router, models.router, page.router, realtime.router, calls.router):
-        app.include_router(router)
+    for part in (health, models, page, realtime, calls, chat, speech, transcriptions):
+        app.include_router(part.router)
+    describe(app)
+    app.mount("/docs/assets", PageFiles(packages=[("fastapi_swagger", "resources")]))
     app.mount("/shared_ui", PageFiles(directory=asset_dir("shared_ui")))
     app.mount("/profiles", PageFiles(directory=asset_dir("profiles")))
     app.mount("/", PageFiles(directory=asset_dir("web"), html=True))
-    app.add_middleware(GZipMiddleware, minimum_size=500)
+    app.add_middleware(PageCompression)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(PathPrefix, prefix=settings.root_path)
     return app

@@ -17,11 +17,13 @@ from omnitalk.engines.base import EngineError
 from omnitalk.protocol import json_codec
 from omnitalk.protocol.base import UNSET
 from omnitalk.protocol.client import SessionResume, SessionUpdate
-from omnitalk.protocol.errors import ProtocolError, error_type
+from omnitalk.protocol.errors import ProtocolError
 from omnitalk.protocol.session import SessionPatch
-from omnitalk.transports.websocket import origin_allowed
 
-from .state import AppState, state_of
+from . import origins
+from .origins import check_origin, cors
+from .problems import problem_response
+from .state import state_of
 
 __all__ = ["router"]
 
@@ -32,30 +34,13 @@ RESUME_TOKEN = "Omnitalk-Resume-Token"
 _MAX_BODY = 512 * 1024
 """An offer of 64 kB, instructions of 200,000 characters, and room for JSON's escapes."""
 
-_STATUS = {
-    "origin_not_allowed": 403,
-    "call_not_found": 404,
-    "session_resume_expired": 404,
-    "invalid_resume_token": 403,
-    "session_resume_conflict": 409,
-    "body_too_large": 413,
-    "unsupported_media_type": 415,
-    "resource_exhausted": 429,
-    "queue_full": 429,
-    "internal_error": 500,
-    "webrtc_unavailable": 501,
-    "engine_not_ready": 503,
-    "server_draining": 503,
-}
-"""By error code; any other is the request's fault: 400."""
-
 
 @router.post("/v1/realtime/calls")
 async def open_call(request: Request) -> Response:
     """201 with the SDP answer, and the call's address in ``Location``."""
     state = state_of(request)
     try:
-        _check_origin(request, state)
+        check_origin(request)
         switchboard = state.switchboard
         if switchboard is None:
             why = state.webrtc_problem or "WebRTC is switched off on this server."
@@ -67,11 +52,11 @@ async def open_call(request: Request) -> Response:
             duplex = request.query_params.get("duplex", "").lower() in ("1", "true", "yes", "on")
             answer = await switchboard.call(offer, patch, duplex=duplex)
     except (ProtocolError, EngineError) as problem:
-        return _refusal(request, problem)
+        return problem_response(problem, cors(request))
     except ClientDisconnect:
         return Response(status_code=400)
     location = f"{request.scope.get('root_path', '')}/v1/realtime/calls/{answer.call_id}"
-    headers = {"Location": location, "Cache-Control": "no-store", **_cors(request)}
+    headers = {"Location": location, "Cache-Control": "no-store", **cors(request)}
     if answer.resume_token:
         # A network that lets no media through delivers no session.created either: the call can still go on over the WebSocket.
         headers[RESUME_TOKEN] = answer.resume_token
@@ -84,14 +69,14 @@ async def hang_up(request: Request, call_id: str) -> Response:
     """Ends a live call. Whoever knows its id may: it is as long as a key, and only the caller was told it."""
     state = state_of(request)
     try:
-        _check_origin(request, state)
+        check_origin(request)
         runner = state.hub.find(call_id)
         if runner is None:
             raise ProtocolError("call_not_found", "There is no such live call.", param="call_id")
         await runner.end("client_close")
     except ProtocolError as problem:
-        return _refusal(request, problem)
-    return Response(status_code=200, headers=_cors(request))
+        return problem_response(problem, cors(request))
+    return Response(status_code=200, headers=cors(request))
 
 
 @router.get("/v1/realtime/ice_servers")
@@ -99,29 +84,20 @@ async def ice_servers(request: Request) -> JSONResponse:
     """Servers that help a browser through a firewall, with credentials made for this one question."""
     state = state_of(request)
     try:
-        _check_origin(request, state)
+        check_origin(request)
     except ProtocolError as problem:
-        return _refusal(request, problem)
+        return problem_response(problem, cors(request))
     servers = state.ice_servers() if state.switchboard is not None else []
     body = {"ice_servers": servers, "ttl_s": state.settings.turn_ttl_s}
-    return JSONResponse(body, headers={"Cache-Control": "no-store", **_cors(request)})
+    return JSONResponse(body, headers={"Cache-Control": "no-store", **cors(request)})
 
 
-@router.options("/v1/realtime/ice_servers")
-@router.options("/v1/realtime/calls")
-@router.options("/v1/realtime/calls/{rest:path}")
+@router.options("/v1/realtime/ice_servers", include_in_schema=False)
+@router.options("/v1/realtime/calls", include_in_schema=False)
+@router.options("/v1/realtime/calls/{rest:path}", include_in_schema=False)
 async def preflight(request: Request) -> Response:
     """A browser asks for another origin's page whether it may."""
-    try:
-        _check_origin(request, state_of(request))
-    except ProtocolError as problem:
-        return _refusal(request, problem)
-    allowed = {
-        "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
-        "Access-Control-Allow-Headers": request.headers.get("access-control-request-headers", "content-type, authorization")[:500],
-        "Access-Control-Max-Age": "600",
-    }
-    return Response(status_code=204, headers={**_cors(request), **allowed})
+    return origins.preflight(request, "GET, POST, DELETE, OPTIONS")
 
 
 async def _read(request: Request) -> tuple[str, SessionPatch, SessionResume | None]:
@@ -193,25 +169,3 @@ def _object(value: Any, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ProtocolError("bad_event", f"The field {name} is a JSON object.", param=name)
     return value
-
-
-def _check_origin(request: Request, state: AppState) -> None:
-    if not origin_allowed(request, tuple(state.settings.allow_origin)):
-        origin = request.headers.get("origin", "")[:200]
-        raise ProtocolError("origin_not_allowed", f"Pages of {origin} may not call here. The host can allow them: --allow-origin.")
-
-
-def _cors(request: Request) -> dict[str, str]:
-    origin = request.headers.get("origin")
-    if origin is None:
-        return {}
-    return {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": f"Location, {RESUME_TOKEN}", "Vary": "Origin"}
-
-
-def _refusal(request: Request, problem: ProtocolError | EngineError) -> JSONResponse:
-    status = _STATUS.get(problem.code, 400)
-    error = {"type": error_type(problem.code), "code": problem.code, "message": problem.message, "param": problem.param}
-    headers = {} if problem.code == "origin_not_allowed" else _cors(request)
-    if status in (429, 503):
-        headers["Retry-After"] = "5"
-    return JSONResponse({"error": error}, status_code=status, headers=headers)

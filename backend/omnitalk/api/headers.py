@@ -20,7 +20,7 @@ _HEADERS = {
 
 
 class SecurityHeaders:
-    """ASGI middleware. API docs bring scripts of their own, so the policy is for everything else."""
+    """ASGI middleware."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -30,15 +30,13 @@ class SecurityHeaders:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        is_docs = scope["path"].endswith("/docs")
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
-                if not is_docs:
-                    headers.setdefault("Content-Security-Policy", _POLICY)
+                headers.setdefault("Content-Security-Policy", _POLICY)
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

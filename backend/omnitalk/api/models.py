@@ -5,6 +5,9 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
+from omnitalk.protocol.errors import ProtocolError
+
+from .problems import problem_response
 from .state import state_of
 
 __all__ = ["router"]
@@ -30,5 +33,4 @@ async def model(request: Request, name: str) -> JSONResponse:
     if name == here:
         return JSONResponse(_card(here))
     message = f"There is no model {name[:100]!r} here; this server runs {here!r}."
-    problem = {"message": message, "type": "invalid_request_error", "param": "model", "code": "model_not_found"}
-    return JSONResponse({"error": problem}, status_code=404)
+    return problem_response(ProtocolError("model_not_found", message, param="model"))

@@ -13,6 +13,8 @@ from omnitalk.profiles import Profile
 from omnitalk.settings import ServeSettings
 from omnitalk.transports.websocket import SocketConfig
 
+from .doors import Doors
+
 if TYPE_CHECKING:
     from omnitalk.transports.webrtc.ice import IceServer
     from omnitalk.transports.webrtc.switchboard import Switchboard
@@ -24,6 +26,7 @@ __all__ = ["AppState", "state_of", "state_of_app"]
 class AppState:
     """``start_problem``: why the engine did not start, for ``/readyz`` and the page. ``sockets``: the tasks that serve one each.
 
+    ``doors``: of the OpenAI-compatible APIs.
     ``switchboard``: takes calls over WebRTC; None when it is off or ``webrtc_problem`` says why it cannot be.
     """
 
@@ -31,6 +34,7 @@ class AppState:
     hub: Hub
     profiles: dict[str, Profile]
     socket: SocketConfig
+    doors: Doors
     start_problem: str | None = None
     sockets: set[asyncio.Task[Any]] = field(default_factory=set)
     switchboard: "Switchboard | None" = None

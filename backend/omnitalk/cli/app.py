@@ -2,7 +2,7 @@
 
 import typer
 
-from . import bench, deploy, models, serve, web
+from . import bench, chat, deploy, models, serve, web
 
 __all__ = ["main"]
 
@@ -15,6 +15,7 @@ app = typer.Typer(
 )
 app.command("serve")(serve.serve)
 app.command("web")(web.web)
+app.command("chat")(chat.chat)
 app.add_typer(models.app, name="models")
 app.add_typer(deploy.app, name="deploy")
 app.add_typer(bench.app, name="bench")

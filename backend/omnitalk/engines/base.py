@@ -57,6 +57,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     ``turns``: who can end a turn. ``unit_ms``: length of a model unit, None when the engine has none.
     ``input_rate``/``output_rate``: Hz. ``keeps_memory_on_soft_interrupt``: what a soft interrupt costs (nothing) when True.
     ``needs_reference_voice``: a spoken session must bring a recording of its voice.
+    ``chat``, ``speech``, ``transcription``: answers, reads aloud and writes down without a call (``chat.py``, ``sound.py``).
     ``sees``: takes camera frames or images. ``honest``: the sentence the page shows about what this engine is.
     """
 
@@ -77,6 +78,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     max_sessions: int = 1
     max_context_tokens: int | None = None
     chat: bool = False
+    speech: bool = False
+    transcription: bool = False
     honest: str = ""
     wire: Mapping[str, Any] = {}
 

@@ -66,6 +66,10 @@ class ChatDelta(msgspec.Struct, frozen=True, kw_only=True):
 class ChatEngine(Protocol):
     """An engine that also answers chat."""
 
+    def check_room(self) -> None:
+        """Raises ``EngineError`` when work outside calls would be refused now. Asked before a request's media are fetched and decoded."""
+        ...
+
     def chat(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         """The answer as it is made. Closing the iterator stops the work. Raises ``EngineError``: not ready, ``resource_exhausted``
         (retryable) while calls need the model, or what the model does not take.

@@ -8,20 +8,19 @@ import numpy as np
 
 from omnitalk.engines.base import EngineError
 from omnitalk.engines.chat import ChatDelta, ChatMessage, ChatPart, ChatRequest, ChatUsage
-from omnitalk.media.audio import Resampler, Samples, encode
+from omnitalk.media.audio import Resampler, Samples
 
 from . import llm
-from .clauses import ClauseSplitter, speakable
+from .aloud import Narrator
 from .options import DEFAULT_MAX_TOKENS, MAX_TOKENS
 from .prompt import SYSTEM
-from .speech import trim
 from .stages import Stages
 
 __all__ = ["answer"]
 
-RATE = 24_000
 _MAX_AUDIO_S = 300
 _HEARD_RATE = 16_000
+_NEUTRAL: tuple[object, ...] = (None, (), [], {}, "", False, 0, {"type": "text"})
 
 
 async def answer(request: ChatRequest, stages: Stages, key: str, call_waits: Callable[[], bool]) -> AsyncGenerator[ChatDelta, None]:
@@ -30,16 +29,8 @@ async def answer(request: ChatRequest, stages: Stages, key: str, call_waits: Cal
     messages = [await _read(message, stages, key) for message in request.messages]
     if messages[0]["role"] != "system":
         messages.insert(0, {"role": "system", "content": SYSTEM})
-    splitter, resampler = ClauseSplitter(), Resampler(stages.tts.rate, RATE, "HQ")
+    narrator = Narrator(stages, key)
     usage, finish = ChatUsage(), "stop"
-
-    async def say(clause: str) -> bytes:
-        text = speakable(clause)
-        if not text:
-            return b""
-        sound = trim(await stages.say(key, text, 1.0, first=False), stages.tts.rate, text)
-        return encode(resampler.process(sound), "pcm16")
-
     most = min(request.max_tokens or DEFAULT_MAX_TOKENS, MAX_TOKENS)
     seat = stages.llm.seat(key)
     try:
@@ -54,17 +45,14 @@ async def answer(request: ChatRequest, stages: Stages, key: str, call_waits: Cal
                 if not chunk.text:
                     continue
                 yield ChatDelta(text=chunk.text)
-                for clause in splitter.feed(chunk.text) if request.speaks else ():
-                    if sound := await say(clause):
+                if request.speaks:
+                    async for sound in narrator.more(chunk.text):
                         yield ChatDelta(audio=sound)
     finally:
         seat.close()
     if request.speaks:
-        for clause in splitter.flush():
-            if sound := await say(clause):
-                yield ChatDelta(audio=sound)
-        if rest := encode(resampler.process(np.zeros(0, np.float32), last=True), "pcm16"):
-            yield ChatDelta(audio=rest)
+        async for sound in narrator.rest():
+            yield ChatDelta(audio=sound)
     yield ChatDelta(finish="length" if finish == "length" else "stop", usage=usage)
 
 
@@ -76,8 +64,10 @@ def _refuse_unsupported(request: ChatRequest) -> None:
             raise EngineError(
                 "unsupported_content", f"This engine does not see; it takes text and audio, no {part.kind}.", param="messages"
             )
-    for name, value in (("stop", request.stop), ("seed", request.seed), ("top_p", request.top_p)):
-        if value not in ((), None):
+    # Values that change nothing are what many clients always send.
+    asked = {"stop": request.stop, "seed": request.seed, "top_p": None if request.top_p == 1 else request.top_p, **request.extra}
+    for name, value in asked.items():
+        if value not in _NEUTRAL:
             raise EngineError("unsupported_parameter", f"This engine has no {name!r}.", param=name)
     if request.voice is not None:
         raise EngineError("unsupported_parameter", "This engine has a fixed voice and takes no reference voice.", param="voice")

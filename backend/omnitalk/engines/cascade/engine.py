@@ -4,8 +4,8 @@ import asyncio
 import os
 import time
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,11 +13,14 @@ import numpy as np
 
 from omnitalk.engines.base import Capabilities, EngineError, EngineSession, Health
 from omnitalk.engines.chat import ChatDelta, ChatRequest
+from omnitalk.media.audio import Samples
 from omnitalk.media.vad import FRAME, VadStream
 from omnitalk.protocol.session import SessionSettings
 
+from .aloud import Narrator
 from .chat import answer
 from .llm import LanguageModel
+from .place import WorkPlace
 from .session import CascadeSession
 from .stages import Stages
 from .tts import HibariVoice, Synthesiser
@@ -63,7 +66,7 @@ class CascadeEngine:
         self._threads = threads
         self._stages: Stages | None = None
         self._sessions: set[CascadeSession] = set()
-        self._chatting = False
+        self._place = WorkPlace(lambda: len(self._sessions))
         self._health = Health(ready=False, stage="not started")
         self._capabilities = Capabilities(
             name="cascade",
@@ -73,6 +76,8 @@ class CascadeEngine:
             voices=HibariVoice.voices if voice is None else (),
             max_sessions=max_sessions,
             chat=True,
+            speech=True,
+            transcription=True,
             honest=_HONEST_REMOTE.format(model=model) if remote_llm else _HONEST,
             wire={
                 "implementation_level": "turn_based_duplex",
@@ -185,18 +190,42 @@ class CascadeEngine:
         session.begin()
         return session
 
+    def check_room(self) -> None:
+        """Raises ``EngineError``: not ready, ``resource_exhausted``."""
+        self._ready_stages()
+        self._place.check()
+
     async def chat(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         """The answer as it is made, one chat at a time and none beside a call. Closing the generator stops the work."""
-        stages = self._stages
-        if stages is None:
-            raise EngineError("engine_not_ready", f"The engine is not ready ({self._health.stage}).", kind="server_error", retryable=True)
-        if self._chatting or self._sessions:
-            why = "a call" if self._sessions else "another chat"
-            raise EngineError("resource_exhausted", f"The model is busy with {why}; ask again.", kind="rate_limit_error", retryable=True)
-        self._chatting = True
-        try:
-            async with aclosing(answer(request, stages, f"chat_{uuid.uuid4().hex}", lambda: bool(self._sessions))) as deltas:
-                async for delta in deltas:
-                    yield delta
-        finally:
-            self._chatting = False
+        async with self._work() as (stages, key), aclosing(answer(request, stages, key, lambda: bool(self._sessions))) as deltas:
+            async for delta in deltas:
+                yield delta
+
+    async def speak(self, text: str, *, speed: float) -> AsyncGenerator[bytes, None]:
+        """The text read aloud, a clause at a time; a call that begins ends it."""
+        async with self._work() as (stages, key):
+            narrator = Narrator(stages, key, speed)
+            for clauses in (narrator.more(text), narrator.rest()):
+                async with aclosing(clauses):
+                    async for sound in clauses:
+                        yield sound
+                        self._place.check()
+
+    async def transcribe(self, sound: Samples, *, language: str | None) -> str:
+        """The words, in English."""
+        if language not in (None, "en"):
+            raise EngineError("unsupported_parameter", f"This engine hears English, not {language[:20]!r}.", param="language")
+        async with self._work() as (stages, key):
+            return (await stages.transcribe(key, sound)).transcript.text
+
+    @asynccontextmanager
+    async def _work(self) -> AsyncIterator[tuple[Stages, str]]:
+        """The place for work outside calls, and a name for it. Raises ``EngineError``: not ready, ``resource_exhausted``."""
+        async with self._place.taken():
+            yield self._ready_stages(), f"work_{uuid.uuid4().hex}"
+
+    def _ready_stages(self) -> Stages:
+        if self._stages is None:
+            doing = self._health.stage
+            raise EngineError("engine_not_ready", f"The engine is not ready ({doing}).", kind="server_error", retryable=True)
+        return self._stages

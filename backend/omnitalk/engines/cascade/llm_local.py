@@ -164,6 +164,10 @@ def _entries(raw: Any) -> list[dict[str, Any]]:
 def _read(entry: dict[str, Any]) -> LlmChunk | EngineError | None:
     problem = entry.get("error", entry if "message" in entry and "code" in entry else None)
     if problem is not None:
+        if problem.get("type") == "exceed_context_size_error":
+            have, asked = problem.get("n_ctx"), problem.get("n_prompt_tokens")
+            sentence = f"These messages are {asked} tokens long, and the model reads {have}; send fewer or shorter ones."
+            return EngineError("context_length_exceeded", sentence, param="messages")
         return EngineError("engine_error", f"The language model refused: {problem.get('message', problem)}", kind="server_error")
     text, reason = "", None
     for choice in entry.get("choices") or []:

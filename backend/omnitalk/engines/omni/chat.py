@@ -48,13 +48,17 @@ class ChatLine:
         room = self._seats - calls if calls == 0 else min(1, self._seats - calls)
         return self._running < room
 
-    @contextlib.asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        """A place, when there is one. Raises ``EngineError`` (``resource_exhausted``) when too many wait."""
+    def check(self) -> None:
+        """Raises ``EngineError`` (``resource_exhausted``) when too many wait."""
         if not self._free() and self._waiting >= _LONGEST_LINE:
             raise EngineError(
                 "resource_exhausted", "Too many chat requests wait while calls need the model.", kind="rate_limit_error", retryable=True
             )
+
+    @contextlib.asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """A place, when there is one. Raises ``EngineError`` (``resource_exhausted``) when too many wait."""
+        self.check()
         self._waiting += 1
         try:
             while not self._free():

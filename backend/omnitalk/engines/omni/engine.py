@@ -206,12 +206,19 @@ class OmniEngine:
         chosen = voice or self._voice
         return native_session(settings, chosen.url if chosen is not None else "", limit=self._limit)
 
-    async def chat(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
-        """One answer to a list of messages, on the weights that hold the calls; calls come first. See ``ChatEngine``."""
+    def check_room(self) -> None:
+        """Raises ``EngineError``: not ready, or too many chats wait."""
+        self._chats().line.check()
+
+    def _chats(self) -> OmniChat:
         if not self._health.ready or self._chat is None:
             doing = self._health.problem or self._health.stage
-            raise EngineError("engine_error", f"The engine is not ready ({doing}).", kind="server_error", retryable=True)
-        answer = self._chat.answer(request)
+            raise EngineError("engine_not_ready", f"The engine is not ready ({doing}).", kind="server_error", retryable=True)
+        return self._chat
+
+    async def chat(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        """One answer to a list of messages, on the weights that hold the calls; calls come first. See ``ChatEngine``."""
+        answer = self._chats().answer(request)
         try:
             async for delta in answer:
                 yield delta

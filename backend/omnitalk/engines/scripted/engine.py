@@ -1,12 +1,17 @@
 """The engine that opens scripted sessions."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Literal
 
 from omnitalk.engines.base import Capabilities, EngineError, EngineSession, Health
+from omnitalk.engines.chat import ChatDelta, ChatRequest
+from omnitalk.media.audio import Samples
 from omnitalk.protocol.base import JsonObject
 from omnitalk.protocol.session import SessionSettings
 
+from .chat import answer, tones
 from .native_session import NativeSession, check_native
 from .qwen3_session import Qwen3Session, check_qwen3
 from .script import Script, Sleep
@@ -56,6 +61,9 @@ def _capabilities(mode: Mode, max_sessions: int) -> Capabilities:
         transcribes_user=not native,
         needs_reference_voice=native,
         max_sessions=max_sessions,
+        chat=True,
+        speech=True,
+        transcription=True,
         honest=_HONEST,
         wire=_wire(native=native, sees=sees),
     )
@@ -81,6 +89,8 @@ class ScriptedEngine:
         self._capabilities = _capabilities(mode, max_sessions)
         self._sleep, self._loading, self._problem = sleep, loading, problem
         self.sessions: dict[str, ScriptedSession] = {}
+        self.chats: list[ChatRequest] = []
+        self.chatting = 0
         self._health = Health(ready=False, stage="waiting to start")
 
     @property
@@ -125,6 +135,33 @@ class ScriptedEngine:
         self.sessions[session_id] = session
         session.begin()
         return session
+
+    def check_room(self) -> None:
+        """Raises ``EngineError`` when it is not ready."""
+        if not self._health.ready:
+            raise EngineError("engine_not_ready", f"The engine is not ready ({self._health.stage}).", kind="server_error", retryable=True)
+
+    async def chat(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
+        """Says what it was sent. ``chats`` keeps the requests, ``chatting`` those being answered. Raises ``EngineError``: not ready."""
+        self.check_room()
+        self.chats.append(request)
+        self.chatting += 1
+        try:
+            async with aclosing(answer(request, len(self.chats) - 1, self.script, self._sleep)) as deltas:
+                async for delta in deltas:
+                    yield delta
+        finally:
+            self.chatting -= 1
+
+    async def speak(self, text: str, *, speed: float) -> AsyncGenerator[bytes, None]:
+        """A tone, 200 ms a word."""
+        for word in tones(text, speed):
+            await self._sleep(0)
+            yield word
+
+    async def transcribe(self, sound: Samples, *, language: str | None) -> str:
+        """How long it was; more it cannot tell."""
+        return f"A sound of {sound.size / 16_000:.1f} seconds."
 
     def _closed(self, session: ScriptedSession) -> None:
         self.sessions.pop(session.id, None)

@@ -58,7 +58,7 @@ def read_offer(text: str) -> str:
 
 
 def publish(answer: str, address: str | None) -> str:
-    """The answer with room for pictures, and with the address that the machine is known by outside where it names one of the same family."""
+    """The answer with room for pictures and, where it names one of the same family, the address that the machine is known by outside."""
     answer = re.sub(r"(?m)^(a=max-message-size:)\d+", rf"\g<1>{_MAX_MESSAGE}", answer)
     if address is None:
         return answer

@@ -1,0 +1,6 @@
+// Swagger UI on this server's description. Everything is served from here; its online validator is off.
+
+/** @type {(options: Record<string, unknown>) => unknown} */
+const swagger = /** @type {any} */ (globalThis).SwaggerUIBundle;
+
+swagger({ url: new URL('../openapi.json', location.href).href, dom_id: '#api', deepLinking: true, validatorUrl: null, defaultModelsExpandDepth: 0 });

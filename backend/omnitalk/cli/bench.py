@@ -45,12 +45,14 @@ def page(
 def latency(
     starts: Annotated[int, typer.Option(min=1, help="Starts of each stack, by turns.")] = 5,
     seconds: Annotated[float, typer.Option(min=8, help="Length of each start.")] = 20.0,
+    concurrency: Annotated[int, typer.Option(min=1, max=32, help="Calls at once; all but the measured one are synthetic.")] = 1,
+    stack: Annotated[list[str] | None, typer.Option(help="Only this one; again for more. Without: all.")] = None,
     output: Annotated[Path | None, typer.Option(help="Also write the table (Markdown) to this file.")] = None,
 ) -> None:
     """Mouth to ear without a model, beside what a user would pick instead (needs the dev extra and Chromium)."""
     from omnitalk.bench.latency import main
 
-    main(starts=starts, seconds=seconds, output=output)
+    main(starts=starts, seconds=seconds, concurrency=concurrency, stacks=stack or [], output=output)
 
 
 @app.command()

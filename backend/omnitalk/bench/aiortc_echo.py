@@ -93,7 +93,13 @@ class AiortcEcho:
         peer.connection.on("connectionstatechange", on_state)
         return await peer.answer(offer)
 
+    async def hang_up(self, number: int) -> None:
+        """Hangs up on one peer, if it is still there."""
+        peer = self.sessions.pop(number, None)
+        if peer is not None:
+            await peer.close()
+
     async def close(self) -> None:
         """Hangs up on everybody."""
-        peers, self.sessions = list(self.sessions.values()), {}
-        await asyncio.gather(*(peer.close() for peer in peers), *self._closing)
+        await asyncio.gather(*(self.hang_up(number) for number in list(self.sessions)))
+        await asyncio.gather(*self._closing)

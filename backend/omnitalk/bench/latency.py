@@ -20,6 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from omnitalk.engines.echo import EchoEngine
+from omnitalk.hub import Hub
+from omnitalk.protocol.client import BargeIn
 
 from .aiortc_echo import AiortcEcho
 from .chirps import onsets_ms, pair_up, write_wav
@@ -65,10 +67,23 @@ class _Rig:
 
     origin: str
     engine: EchoEngine
+    hub: Hub
     echo: AiortcEcho
 
     def sessions(self, stack: Stack) -> MutableMapping[Any, Any]:
         return self.echo.sessions if stack.theirs else self.engine.sessions
+
+    def begin_anew(self, stack: Stack, key: Any) -> None:
+        """An echo has no pauses: what it said while the way was not yet open would stay ahead of everything for the rest of the call."""
+        runner = None if stack.theirs else self.hub.find(key)
+        if runner is not None:
+            runner.receive(runner.call.attachment, BargeIn())
+
+    async def hang_up(self, stack: Stack, key: Any) -> None:
+        if stack.theirs:
+            await self.echo.hang_up(key)
+        elif (runner := self.hub.find(key)) is not None:
+            await runner.end("client_close")
 
 
 def _pcm(text: str) -> npt.NDArray[np.float32]:
@@ -106,7 +121,9 @@ async def _one_start(playwright: Any, rig: _Rig, wav: Path, seconds: float, into
         await page.goto(rig.origin + stack.path)
         await page.get_by_role("button", name="Call", exact=True).click()
         await page.wait_for_function(stack.live, timeout=_LIVE_MS)
-        (session,) = (sessions[key] for key in set(sessions) - before)
+        (key,) = set(sessions) - before
+        session = sessions[key]
+        rig.begin_anew(stack, key)
         session.keep_sound = True
         own, began = time.process_time(), time.monotonic()
         await asyncio.sleep(1.0)
@@ -118,6 +135,9 @@ async def _one_start(playwright: Any, rig: _Rig, wav: Path, seconds: float, into
         into.missing += float(await page.evaluate(stack.missing)) - missing
     finally:
         await browser.close()
+        # A browser that is closed says no goodbye, and its call would go on beside the next one's.
+        for key in set(sessions) - before:
+            await rig.hang_up(stack, key)
     said, echoed = _onsets(records, "microphone")[1:-1], _onsets(records, "pcm")
     into.there_and_back += list(delays := pair_up(said, echoed, _LONGEST_MS))
     into.to_server += list(pair_up(said, reached, _LONGEST_MS))
@@ -134,6 +154,7 @@ async def _serving() -> AsyncIterator[_Rig]:
     from starlette.staticfiles import StaticFiles
 
     from omnitalk.api.app import create_app
+    from omnitalk.api.state import state_of_app
     from omnitalk.server import listen, make_server
     from omnitalk.settings import ServeSettings
 
@@ -153,7 +174,7 @@ async def _serving() -> AsyncIterator[_Rig]:
     listener = listen("127.0.0.1", 0)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
-        yield _Rig(f"http://127.0.0.1:{listener.getsockname()[1]}", engine, echo)
+        yield _Rig(f"http://127.0.0.1:{listener.getsockname()[1]}", engine, state_of_app(app).hub, echo)
     finally:
         await echo.close()
         server.should_exit = True

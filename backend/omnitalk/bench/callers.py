@@ -68,8 +68,9 @@ class SocketCall:
         """Live when this returns."""
         socket = self._socket = await connect(self._url, subprotocols=[SUBPROTOCOL], compression=None, proxy=None)  # type: ignore[list-item]
         await socket.send(json.dumps({"type": "session.update", "session": {}}))
-        while json.loads(await socket.recv())["type"] != "session.created":
-            pass
+        while (event := json.loads(await socket.recv()))["type"] != "session.created":
+            if event["type"] in ("error", "omnitalk.queue"):
+                raise RuntimeError(f"a synthetic call was not taken: {event}")
         self._tasks = [asyncio.create_task(self._speak(socket)), asyncio.create_task(self._listen(socket))]
 
     async def _speak(self, socket: ClientConnection) -> None:
@@ -219,9 +220,10 @@ async def run(order: dict[str, Any]) -> list[dict[str, Any]]:
     try:
         for call in calls:
             await call.open()
+        print("live", flush=True)
+        await asyncio.sleep(order["settle_s"])
         for call in calls:
             call.arrivals.clear()
-        print("live", flush=True)
         await asyncio.to_thread(sys.stdin.read)
         return [{"sent": call.sent, "lateness_ms": lateness_ms(list(call.arrivals))} for call in calls]
     finally:
@@ -229,4 +231,7 @@ async def run(order: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(run(json.loads(sys.argv[1])))), flush=True)
+    try:
+        print(json.dumps(asyncio.run(run(json.loads(sys.argv[1])))), flush=True)
+    except RuntimeError as problem:
+        sys.exit(f"omnitalk: {problem}")

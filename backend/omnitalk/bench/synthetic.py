@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["Calls", "Report", "synthetic_calls"]
+__all__ = ["LATE_MS", "Calls", "Report", "lateness_ms", "synthetic_calls"]
 
 _PATIENCE_S = 60.0
-_LATE_MS = 40.0
+LATE_MS = 40.0
 """What the page holds before it lets a reply sound: a piece that is later leaves a hole."""
 
 
@@ -29,7 +29,7 @@ class Report:
     @property
     def missed(self) -> int:
         """Pieces that a page would have missed."""
-        return sum(late > _LATE_MS for late in self.lateness_ms)
+        return sum(late > LATE_MS for late in self.lateness_ms)
 
 
 @dataclass
@@ -49,16 +49,20 @@ def lateness_ms(arrivals: list[tuple[float, float]]) -> list[float]:
 
 
 @contextlib.asynccontextmanager
-async def synthetic_calls(origin: str, way: str, count: int, *, offers: str | None = None, camera: bool = False) -> AsyncIterator[Calls]:
+async def synthetic_calls(
+    origin: str, way: str, count: int, *, offers: str | None = None, camera: bool = False, settle_s: float = 0.0
+) -> AsyncIterator[Calls]:
     """``count`` calls to ``origin`` that are live inside the block. ``way``: ``websocket``, ``webrtc``, or ``aiortc`` (offers alone).
 
+    ``settle_s``: what comes before is not reported.
     Raises ``RuntimeError`` with what the process said when they do not come about.
     """
     calls = Calls()
     if count <= 0:
         yield calls
         return
-    order = {"origin": origin, "way": way, "count": count, "offers": offers or f"{origin}/v1/realtime/calls?duplex=1", "camera": camera}
+    offers = offers or f"{origin}/v1/realtime/calls?duplex=1"
+    order = {"origin": origin, "way": way, "count": count, "offers": offers, "camera": camera, "settle_s": settle_s}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",

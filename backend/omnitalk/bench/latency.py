@@ -76,8 +76,8 @@ class _Rig:
     def begin_anew(self, stack: Stack, key: Any) -> None:
         """An echo has no pauses: what it said while the way was not yet open would stay ahead of everything for the rest of the call."""
         runner = None if stack.theirs else self.hub.find(key)
-        if runner is not None:
-            runner.receive(runner.call.attachment, BargeIn())
+        if runner is not None and (attachment := runner.call.attachment) is not None:
+            runner.receive(attachment, BargeIn())
 
     async def hang_up(self, stack: Stack, key: Any) -> None:
         if stack.theirs:

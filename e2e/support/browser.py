@@ -14,6 +14,7 @@ from omnitalk import bench
 from omnitalk.bench.chromium import FLAGS, executable
 from playwright.sync_api import Page, sync_playwright
 
+from .network import Place
 from .speech import Samples
 
 HERE = Path(__file__).parent
@@ -108,10 +109,17 @@ class Caller:
 
 @contextmanager
 def opened(
-    url: str, *, microphone: Path | None = None, scripted_mouth: bool = False, ear: bool = True, script: str = "", **context: Any
+    url: str,
+    *,
+    microphone: Path | None = None,
+    scripted_mouth: bool = False,
+    ear: bool = True,
+    script: str = "",
+    place: Place | None = None,
+    **context: Any,
 ) -> Iterator[Caller]:
     """The page at ``url``. ``microphone``: a WAV that Chromium's fake microphone plays once; or a mouth that the test moves.
-    ``script``: runs before the page's.
+    ``script``: runs before the page's. ``place``: where the browser is.
 
     ``ear``: listen to the loudspeaker. The ear is a script of the test's own, which the page's security policy rightly refuses, so the
     policy is off with it; without it the page runs as it does for everybody.
@@ -120,7 +128,12 @@ def opened(
     if microphone is not None:
         flags.append(f"--use-file-for-fake-audio-capture={microphone}%noloop")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable(), args=flags, ignore_default_args=["--mute-audio"])
+        program = executable()
+        if place is not None:
+            program = place.program(program or playwright.chromium.executable_path)
+            # A microphone needs HTTPS or localhost, and from there we are neither.
+            flags.append(f"--unsafely-treat-insecure-origin-as-secure={'/'.join(url.split('/')[:3])}")
+        browser = playwright.chromium.launch(executable_path=program, args=flags, ignore_default_args=["--mute-audio"])
         try:
             page = browser.new_context(permissions=["microphone"], bypass_csp=ear, **context).new_page()
             if ear:

@@ -170,3 +170,36 @@ def test_no_more_is_said_again_than_is_kept() -> None:
     mouth.end("a", done=True)
     sound, _ = drain(mouth, 400)
     assert 4_000 + 1_500 <= loud_ms(sound) <= 4_000 + 1_540
+
+
+def test_after_sound_that_came_late_pauses_are_shortened_until_it_is_made_good_and_words_are_whole() -> None:
+    """A live source: a piece every frame, but for 200 ms in which none came and that then come at once."""
+    mouth = Mouth()
+    heard = []
+    for frame in range(100):
+        # Words of 200 ms, pauses of 400 ms.
+        level = 0.5 if frame % 30 < 10 else 0.001
+        mouth.say(delta(20, level=level))
+        if not 40 <= frame < 50:
+            heard.append(drain(mouth, 1)[0])
+        if frame == 49:
+            mouth.fell_behind(10)
+            assert mouth.waiting_ms >= 200
+    assert mouth.waiting_ms <= 60
+    mouth.end("a", done=True)
+    sound = np.concatenate([*heard, drain(mouth, 5)[0]])
+    # Four words, each as long as it was said, and a pause of at least 100 ms after each.
+    assert loud_ms(sound) == pytest.approx(800, abs=2)
+    edges = np.flatnonzero(np.diff((np.abs(sound) > 0.05).astype(int)))
+    gaps = (edges[2::2] - edges[1:-1:2]) / 24.0
+    assert np.all(gaps >= 100) and mouth.shortened_ms > 0
+
+
+def test_pauses_are_left_alone_when_nothing_was_late() -> None:
+    mouth = Mouth()
+    for level in (0.5, 0.001, 0.5):
+        mouth.say(delta(1_000, level=level))
+    mouth.end("a", done=True)
+    sound, told = drain(mouth, 160)
+    assert told[-1].played_ms == pytest.approx(3_000) and mouth.shortened_ms == 0
+    assert loud_ms(sound) == pytest.approx(2_000, abs=1)

@@ -9,22 +9,25 @@ import base64
 import statistics
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from .chromium import FLAGS, executable
 from .machine import Watch, describe
 
-__all__ = ["last_sound_ms", "main", "measure"]
+__all__ = ["Transport", "last_sound_ms", "main", "measure"]
 
 _AUDIBLE = 1e-3
+Transport = Literal["websocket", "webrtc"]
+_NAMES: Final[dict[Transport, str]] = {"websocket": "WebSocket", "webrtc": "WebRTC"}
 _EAR = Path(__file__).parent / "ear.js"
 
 
 def last_sound_ms(record: dict[str, Any], after_ms: float, window_ms: float = 700.0) -> float:
     """Epoch ms of the last audible sample in the window after ``after_ms``, in one record of the ear; ``after_ms`` if there is none.
 
+    Raises ``RuntimeError`` when it was silent before that too: then there was nothing to cut.
     A block's arrival on the page's main thread is late by at least its transport and at most by a busy thread; the least late block of
     the record says when frame 0 was rendered.
     """
@@ -32,11 +35,13 @@ def last_sound_ms(record: dict[str, Any], after_ms: float, window_ms: float = 70
     rate, first = record["rate"], record["firstFrame"]
     frame_zero_ms = min(arrived - 1000.0 * frame / rate for frame, arrived in record["wallMs"])
     start = int((after_ms - frame_zero_ms) * rate / 1000.0) - first
+    if not np.any(np.abs(samples[max(0, start - rate // 5) : max(0, start)]) > _AUDIBLE):
+        raise RuntimeError("Nothing sounded in the 200 ms before the cut, so there is nothing to measure.")
     loud = np.flatnonzero(np.abs(samples[max(0, start) : start + int(window_ms * rate / 1000.0)]) > _AUDIBLE)
     return after_ms if not len(loud) else frame_zero_ms + 1000.0 * (first + max(0, start) + int(loud[-1]) + 1) / rate
 
 
-async def measure(rounds: int) -> list[float]:
+async def measure(rounds: int, transport: Transport = "websocket") -> list[float]:
     """Milliseconds from decision to silence, one a round. Needs the dev extra (Playwright) and a Chromium."""
     from playwright.async_api import async_playwright
 
@@ -59,7 +64,7 @@ async def measure(rounds: int) -> list[float]:
             # The ear is a script of ours that the page's own policy would refuse.
             page = await (await browser.new_context(permissions=["microphone"], bypass_csp=True)).new_page()
             await page.add_init_script(path=_EAR)
-            await page.goto(f"http://127.0.0.1:{listener.getsockname()[1]}")
+            await page.goto(f"http://127.0.0.1:{listener.getsockname()[1]}/?transport={transport}")
             await page.get_by_role("button", name="Call", exact=True).click()
             await page.wait_for_function("document.querySelector('omnitalk-call').session?.state.phase === 'live'")
             (runner,) = hub
@@ -85,15 +90,15 @@ async def measure(rounds: int) -> list[float]:
     return delays
 
 
-def main(*, rounds: int, output: Path | None) -> None:
+def main(*, rounds: int, transport: Transport, output: Path | None) -> None:
     """Measures and prints a table."""
     watch = Watch()
-    delays = sorted(asyncio.run(measure(rounds)))
+    delays = sorted(asyncio.run(measure(rounds, transport)))
     usage = watch.usage()
     p95 = delays[min(len(delays) - 1, round(0.95 * (len(delays) - 1)))]
-    busy = usage.other_cores
     table = (
-        f"Machine: {describe()}. {rounds} cuts over WebSocket on loopback; everything else, browser included, used {busy:.2f} cores.\n\n"
+        f"Machine: {describe()}. {rounds} cuts over {_NAMES[transport]} on loopback; everything else, browser included, used "
+        f"{usage.other_cores:.2f} cores.\n\n"
         "| What | median | p95 | worst |\n|---|---:|---:|---:|\n"
         "| **server's decision → silence at the page's output** "
         f"| {statistics.median(delays):.0f} ms | {p95:.0f} ms | {delays[-1]:.0f} ms |\n"

@@ -13,6 +13,13 @@
   const url = URL.createObjectURL(new Blob([recorder], { type: 'text/javascript' }));
   const connect = AudioNode.prototype.connect;
   const createSource = AudioContext.prototype.createMediaStreamSource;
+  const openDevices = MediaDevices.prototype.getUserMedia;
+  const microphones = new WeakSet(); // a peer's sound goes through the same kind of node
+  MediaDevices.prototype.getUserMedia = async function (wanted) {
+    const stream = await openDevices.call(this, wanted);
+    for (const track of stream.getAudioTracks()) microphones.add(track);
+    return stream;
+  };
   const heard = [];
   const ears = new WeakMap();
   const earOf = (context) => {
@@ -42,7 +49,7 @@
   };
   AudioContext.prototype.createMediaStreamSource = function (stream) {
     const source = createSource.call(this, stream);
-    connect.call(source, earOf(this).microphone);
+    if (stream.getAudioTracks().some((track) => microphones.has(track))) connect.call(source, earOf(this).microphone);
     return source;
   };
   const base64 = (samples) => {

@@ -1,35 +1,42 @@
 """Mouth to ear without a model: a real page, the real server, an echo for an engine, beside what a user would pick instead, in one run.
 
 The microphone plays chirps. An ear in the page hears both what the microphone brings and what goes to the loudspeaker, so the way is
-measured on the browser's own audio clock; the engine notes when each sample reached it, which splits the way in two. What the operating
-system's sound devices add at both ends is outside (``outputLatency`` says how much that is on a given machine).
+measured on the browser's own audio clock; the server's end notes when each sample reached it, which splits the way in two. What the
+operating system's sound devices add at both ends is outside (``outputLatency`` says how much that is on a given machine), and so is,
+for a peer connection, what the page's own way to the microphone takes: the browser sends the track beside it.
 """
 
 import asyncio
 import base64
+import contextlib
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from omnitalk.engines.echo import Arrival, EchoEngine
+from omnitalk.engines.echo import EchoEngine
+from omnitalk.hub import Hub
+from omnitalk.protocol.client import BargeIn
 
+from .aiortc_echo import AiortcEcho
 from .chirps import onsets_ms, pair_up, write_wav
 from .chromium import FLAGS, executable
 from .machine import Watch, describe
+from .stacks import AIORTC_PATH, Heard, Stack, chosen
+from .synthetic import synthetic_calls
 
-__all__ = ["STACKS", "Measured", "Stack", "main", "measure"]
+__all__ = ["Measured", "main", "measure", "table"]
 
 _PAGES = Path(__file__).parent / "pages"
 _EAR = Path(__file__).parent / "ear.js"
 _LONGEST_MS = 1_250.0
 _LEAD_S = 3.0
-_SAMPLE_RATE = 16_000
+_LIVE_MS = 20_000
 
 # Echo cancellation would, rightly, fight an echo; the other two would bend the chirps. None of them is in the way that is measured.
 _PLAIN_MICROPHONE = """
@@ -39,38 +46,44 @@ _PLAIN_MICROPHONE = """
 """
 
 
-class Stack(NamedTuple):
-    """One way of carrying a call. ``live``: JavaScript that is true once it carries; ``underruns``: how often the loudspeaker ran dry."""
-
-    name: str
-    path: str
-    live: str
-    underruns: str
-
-
-STACKS: Final = (
-    Stack(
-        "Omnitalk, WebSocket",
-        "/",
-        "document.querySelector('omnitalk-call')?.session?.state.phase === 'live'",
-        "document.querySelector('omnitalk-call').session.stats().then((stats) => stats.underruns)",
-    ),
-    Stack("page that sends every 200 ms and holds 400 ms", "/bench/upstream.html", "window.live === true", "window.underruns"),
-)
-
-
 @dataclass
 class Measured:
     """Of one stack, all starts together; ms. The first and the last chirp of each start are left out."""
 
-    name: str
+    stack: Stack
     there_and_back: list[float] = field(default_factory=list)
     to_server: list[float] = field(default_factory=list)
+    from_server: list[float] = field(default_factory=list)
     lost: int = 0
-    underruns: int = 0
+    missing: float = 0.0
     server_cores: float = 0.0
     other_cores: float = 0.0
     starts: int = 0
+
+
+@dataclass
+class _Rig:
+    """Both servers, in one process, and the address of the pages."""
+
+    origin: str
+    engine: EchoEngine
+    hub: Hub
+    echo: AiortcEcho
+
+    def sessions(self, stack: Stack) -> MutableMapping[Any, Any]:
+        return self.echo.sessions if stack.theirs else self.engine.sessions
+
+    def begin_anew(self, stack: Stack, key: Any) -> None:
+        """An echo has no pauses: what it said while the way was not yet open would stay ahead of everything for the rest of the call."""
+        runner = None if stack.theirs else self.hub.find(key)
+        if runner is not None and (attachment := runner.call.attachment) is not None:
+            runner.receive(attachment, BargeIn())
+
+    async def hang_up(self, stack: Stack, key: Any) -> None:
+        if stack.theirs:
+            await self.echo.hang_up(key)
+        elif (runner := self.hub.find(key)) is not None:
+            await runner.end("client_close")
 
 
 def _pcm(text: str) -> npt.NDArray[np.float32]:
@@ -85,105 +98,151 @@ def _onsets(records: Sequence[dict[str, Any]], name: str) -> npt.NDArray[np.floa
     return np.asarray(zero_ms + first_ms + onsets_ms(_pcm(loudest[name]), loudest["rate"]))
 
 
-def _reached(arrivals: Sequence[Arrival], heard: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-    """When the first sample of each chirp reached the engine, epoch ms."""
-    found = []
-    for onset in onsets_ms(heard, _SAMPLE_RATE):
-        place = int(onset * _SAMPLE_RATE / 1000)
+def _reached(session: Heard, rate: int) -> npt.NDArray[np.float64]:
+    """When the first sample of each chirp reached the server, epoch ms."""
+    arrivals, found = list(session.arrivals), []
+    for onset in onsets_ms(session.heard(), rate):
+        place = int(onset * rate / 1000)
         piece = next((arrival for arrival in arrivals if arrival.start <= place < arrival.end), None)
         if piece is not None:
             found.append(piece.at_ms)
     return np.array(found)
 
 
-async def _one_start(playwright: Any, origin: str, engine: EchoEngine, stack: Stack, wav: Path, seconds: float, into: Measured) -> None:
+async def _one_start(playwright: Any, rig: _Rig, wav: Path, seconds: float, into: Measured) -> None:
+    stack, sessions = into.stack, rig.sessions(into.stack)
     flags = [*FLAGS, "--autoplay-policy=no-user-gesture-required", f"--use-file-for-fake-audio-capture={wav}%noloop"]
+    before = set(sessions)
     browser = await playwright.chromium.launch(executable_path=executable(), args=flags, ignore_default_args=["--mute-audio"])
     try:
         page = await (await browser.new_context(permissions=["microphone"], bypass_csp=True)).new_page()
-        await page.add_init_script(_PLAIN_MICROPHONE)
         await page.add_init_script(path=_EAR)
-        await page.goto(origin + stack.path)
+        await page.add_init_script(_PLAIN_MICROPHONE)
+        await page.goto(rig.origin + stack.path)
         await page.get_by_role("button", name="Call", exact=True).click()
-        await page.wait_for_function(stack.live)
-        (session,) = engine.sessions.values()
+        await page.wait_for_function(stack.live, timeout=_LIVE_MS)
+        (key,) = set(sessions) - before
+        session = sessions[key]
+        rig.begin_anew(stack, key)
         session.keep_sound = True
         own, began = time.process_time(), time.monotonic()
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(1.0)
+        missing = float(await page.evaluate(stack.missing))
+        await asyncio.sleep(seconds - 1.0)
         into.server_cores += (time.process_time() - own) / (time.monotonic() - began)
-        arrivals, heard = list(session.arrivals), session.heard()
+        reached = _reached(session, stack.rate)
         records = await page.evaluate("window.ear.read()")
-        into.underruns += int(await page.evaluate(stack.underruns))
+        into.missing += float(await page.evaluate(stack.missing)) - missing
     finally:
         await browser.close()
+        # A browser that is closed says no goodbye, and its call would go on beside the next one's.
+        for key in set(sessions) - before:
+            await rig.hang_up(stack, key)
     said, echoed = _onsets(records, "microphone")[1:-1], _onsets(records, "pcm")
     into.there_and_back += list(delays := pair_up(said, echoed, _LONGEST_MS))
-    into.to_server += list(pair_up(said, _reached(arrivals, heard), _LONGEST_MS))
+    into.to_server += list(pair_up(said, reached, _LONGEST_MS))
+    into.from_server += list(pair_up(reached[1:-1], echoed, _LONGEST_MS))
     into.lost += len(said) - len(delays)
     into.starts += 1
 
 
-async def measure(*, starts: int, seconds: float) -> list[Measured]:
-    """Every stack ``starts`` times, by turns, so that the machine's moods fall on all alike. Needs the dev extra and a Chromium."""
-    from playwright.async_api import async_playwright
+@contextlib.asynccontextmanager
+async def _serving() -> AsyncIterator[_Rig]:
+    """Our server with the echo engine, the bench pages, and the aiortc echo beside it."""
+    from starlette.requests import Request
+    from starlette.responses import Response
     from starlette.staticfiles import StaticFiles
 
     from omnitalk.api.app import create_app
+    from omnitalk.api.state import state_of_app
     from omnitalk.server import listen, make_server
     from omnitalk.settings import ServeSettings
 
-    engine = EchoEngine()
+    engine, echo = EchoEngine(), AiortcEcho()
+
+    async def call_aiortc(request: Request) -> Response:
+        return Response(await echo.call((await request.body()).decode()), status_code=201, media_type="application/sdp")
+
     settings = ServeSettings(engine="echo", for_measuring=True, port=0)
     app = create_app(settings, engine)
     app.mount("/bench", StaticFiles(directory=_PAGES))
-    app.router.routes.insert(0, app.router.routes.pop())  # before the page's own catch-all
+    app.add_route(AIORTC_PATH, call_aiortc, methods=["POST"])
+    for _ in range(2):  # before the page's own catch-all
+        app.router.routes.insert(0, app.router.routes.pop(-1))
+    app.router.routes[:2] = sorted(app.router.routes[:2], key=lambda route: len(getattr(route, "path", "")), reverse=True)
     server = make_server(settings, app)
     listener = listen("127.0.0.1", 0)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
-    origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    found = [Measured(stack.name) for stack in STACKS]
     try:
+        yield _Rig(f"http://127.0.0.1:{listener.getsockname()[1]}", engine, state_of_app(app).hub, echo)
+    finally:
+        await echo.close()
+        server.should_exit = True
+        await serving
+        listener.close()
+
+
+async def measure(*, starts: int, seconds: float, stacks: Sequence[Stack], concurrency: int = 1) -> list[Measured]:
+    """Every stack ``starts`` times, by turns, so that the machine's moods fall on all alike. Needs the dev extra and a Chromium.
+
+    ``concurrency``: calls at once, all but one synthetic and in another process.
+    """
+    from playwright.async_api import async_playwright
+
+    found = [Measured(stack) for stack in stacks]
+    async with _serving() as rig:
         with tempfile.TemporaryDirectory() as folder:
             wav = Path(folder) / "chirps.wav"
             write_wav(wav, seconds + _LEAD_S + 30, _LEAD_S)
             async with async_playwright() as playwright:
                 for _ in range(starts):
-                    for stack, into in zip(STACKS, found, strict=True):
-                        watch = Watch()
-                        await _one_start(playwright, origin, engine, stack, wav, seconds, into)
-                        into.other_cores += watch.usage().other_cores
-    finally:
-        server.should_exit = True
-        await serving
-        listener.close()
+                    for into in found:
+                        offers = rig.origin + (AIORTC_PATH if into.stack.theirs else "/v1/realtime/calls?duplex=1")
+                        async with synthetic_calls(rig.origin, into.stack.way, concurrency - 1, offers=offers):
+                            watch = Watch()
+                            await _one_start(playwright, rig, wav, seconds, into)
+                            into.other_cores += watch.usage().other_cores
     return found
 
 
-def table(found: Sequence[Measured], starts: int, seconds: float) -> str:
+def table(found: Sequence[Measured], starts: int, seconds: float, concurrency: int = 1) -> str:
     """Markdown."""
+    calls = "" if concurrency == 1 else f" {concurrency} calls at once: the one measured, and synthetic ones from another process."
     lines = [
-        f"Machine: {describe()}. {starts} starts of {seconds:g} s each, by turns, on loopback.",
+        f"Machine: {describe()}. {starts} starts of {seconds:g} s each, by turns, on loopback.{calls}",
         "",
-        "| Stack | mouth → ear, median | p95 | mic → server | server → ear | underruns | chirps lost "
-        "| CPU of server and rig | browser and others |",
+        "| Stack | mouth → ear, median | p95 | mic → server, median / p95 | server → ear, median / p95 | missing | chirps lost "
+        "| CPU of server and rig, per call | browser and others |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for each in found:
-        whole, there = np.array(each.there_and_back), np.array(each.to_server)
-        median, half = float(np.median(whole)), float(np.median(there))
+        whole = each.there_and_back
         lines.append(
-            f"| {each.name} | **{median:.0f} ms** | {np.percentile(whole, 95):.0f} ms | {half:.0f} ms | {median - half:.0f} ms "
-            f"| {each.underruns} | {each.lost} of {each.lost + len(whole)} | {100 * each.server_cores / each.starts:.1f} % of a core "
-            f"| {each.other_cores / each.starts:.2f} cores |"
+            f"| {each.stack.name} | **{np.median(whole):.0f} ms** | {np.percentile(whole, 95):.0f} ms | {_both(each.to_server)} "
+            f"| {_both(each.from_server)} | {each.missing:.0f} {each.stack.unit} | {each.lost} of {each.lost + len(whole)} "
+            f"| {100 * each.server_cores / each.starts / concurrency:.1f} % of a core | {each.other_cores / each.starts:.2f} cores |"
         )
-    ours, theirs = (float(np.median(each.there_and_back)) for each in found[:2])
-    lines += ["", f"Ours takes {ours / theirs:.2f} of the other's time: {theirs - ours:.0f} ms less."]
+    medians = {each.stack.key: float(np.median(each.there_and_back)) for each in found}
+    for ours, theirs in (("websocket", "upstream"), ("webrtc", "aiortc"), ("plain", "aiortc")):
+        if ours in medians and theirs in medians:
+            a, b = medians[ours], medians[theirs]
+            names = {each.stack.key: each.stack.name for each in found}
+            lines += ["", f"{names[ours]} takes {a / b:.2f} of the time of {names[theirs]}: {b - a:.0f} ms less."]
     return "\n".join(lines) + "\n"
 
 
-def main(*, starts: int, seconds: float, output: Path | None) -> None:
-    """Measures and prints a table."""
-    text = table(asyncio.run(measure(starts=starts, seconds=seconds)), starts, seconds)
+def _both(values: Sequence[float]) -> str:
+    return f"{np.median(values):.0f} / {np.percentile(values, 95):.0f} ms"
+
+
+def main(*, starts: int, seconds: float, concurrency: int, stacks: Sequence[str], output: Path | None) -> None:
+    """Measures and prints a table. Ends with a sentence for a stack that does not exist."""
+    try:
+        wanted = chosen(stacks)
+    except ValueError as problem:
+        raise SystemExit(f"omnitalk: {problem}") from problem
+    found = asyncio.run(measure(starts=starts, seconds=seconds, stacks=wanted, concurrency=concurrency))
+    text = table(found, starts, seconds, concurrency)
     print(text)
     if output is not None:
         output.write_text(text)

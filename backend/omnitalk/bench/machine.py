@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Usage", "Watch", "describe"]
+__all__ = ["Usage", "Watch", "cpu_s", "describe", "peak_rss_mb"]
 
 
 class Usage(NamedTuple):
@@ -39,6 +39,18 @@ def _busy_s() -> float | None:
         return None
     user, nice, system, _idle, _iowait, irq, softirq, steal = (int(value) for value in stat.read_text().split("\n", 1)[0].split()[1:9])
     return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_s(pid: int) -> float:
+    """Seconds of processor time that a process has used, all its threads together. Linux only."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def peak_rss_mb(pid: int) -> float:
+    """The most memory that a process has held so far. Linux only."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 2**10
 
 
 class Watch:

@@ -1,9 +1,11 @@
 """``omnitalk bench``: measurements that anyone can repeat."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
+
+Transport = Literal["websocket", "webrtc"]
 
 app = typer.Typer(help="Measurements that anyone can repeat.", no_args_is_help=True)
 
@@ -22,12 +24,13 @@ def cascade(
 @app.command()
 def cut(
     rounds: Annotated[int, typer.Option(min=2, help="Cuts to measure.")] = 20,
+    transport: Annotated[Transport, typer.Option(help="How the page calls.")] = "websocket",
     output: Annotated[Path | None, typer.Option(help="Also write the table (Markdown) to this file.")] = None,
 ) -> None:
     """From the server's decision to cut a reply to silence in what a real page plays (needs the dev extra and Chromium)."""
     from omnitalk.bench.cut import main
 
-    main(rounds=rounds, output=output)
+    main(rounds=rounds, transport=transport, output=output)
 
 
 @app.command()
@@ -45,12 +48,34 @@ def page(
 def latency(
     starts: Annotated[int, typer.Option(min=1, help="Starts of each stack, by turns.")] = 5,
     seconds: Annotated[float, typer.Option(min=8, help="Length of each start.")] = 20.0,
+    concurrency: Annotated[int, typer.Option(min=1, max=32, help="Calls at once; all but the measured one are synthetic.")] = 1,
+    stack: Annotated[list[str] | None, typer.Option(help="Only this one; again for more. Without: all.")] = None,
     output: Annotated[Path | None, typer.Option(help="Also write the table (Markdown) to this file.")] = None,
 ) -> None:
     """Mouth to ear without a model, beside what a user would pick instead (needs the dev extra and Chromium)."""
     from omnitalk.bench.latency import main
 
-    main(starts=starts, seconds=seconds, output=output)
+    main(starts=starts, seconds=seconds, concurrency=concurrency, stacks=stack or [], output=output)
+
+
+@app.command()
+def load(
+    calls: Annotated[str, typer.Option(help="Calls at once, one condition each.")] = "1,4,8,16",
+    transport: Annotated[Transport | None, typer.Option(help="Only this one; by default both.")] = None,
+    seconds: Annotated[float, typer.Option(min=5, help="Length of each condition.")] = 15.0,
+    camera: Annotated[bool, typer.Option(help="Every caller shows a picture a second.")] = True,
+    output: Annotated[Path | None, typer.Option(help="Also write the table (Markdown) to this file.")] = None,
+) -> None:
+    """What a call costs the server, and whether its sound keeps real time, with 1 to N synthetic calls (Linux)."""
+    from omnitalk.bench.load import main
+
+    try:
+        counts = [int(number) for number in calls.split(",")]
+        if min(counts) < 1:
+            raise ValueError
+    except ValueError:
+        raise typer.BadParameter(f"{calls!r} is no list of positive numbers such as 1,4,8", param_hint="--calls") from None
+    main(ways=[transport] if transport else ["websocket", "webrtc"], counts=counts, seconds=seconds, camera=camera, output=output)
 
 
 @app.command()

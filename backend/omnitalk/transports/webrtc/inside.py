@@ -13,6 +13,7 @@ import asyncio
 import random
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
+from typing import Protocol
 
 from aioice.candidate import Candidate, candidate_foundation, candidate_priority
 from aioice.ice import Connection, StunProtocol
@@ -20,9 +21,9 @@ from aioice.stun import Message
 from aiortc import RTCIceTransport, RTCRtpReceiver
 from aiortc.jitterbuffer import JitterBuffer
 
-from .ear import Ear
+from .ear import Packet
 
-__all__ = ["AIORTC", "NoPortFree", "Unsupported", "hear_with", "path_died", "place_sockets", "require", "wait_to_be_called"]
+__all__ = ["AIORTC", "Hears", "NoPortFree", "Unsupported", "hear_with", "path_died", "place_sockets", "require", "wait_to_be_called"]
 
 AIORTC = "1.16"
 _AIOICE = ("0.12", "0.13")
@@ -49,7 +50,14 @@ def require() -> None:
             raise Unsupported(f"Calls over WebRTC need {name} {wanted}, and {found} is installed: pip install '{name}=={known[-1]}.*'")
 
 
-def hear_with(receiver: RTCRtpReceiver, ear: Ear) -> None:
+class Hears(Protocol):
+    """What takes the packets of a receiver: an ``Ear``, or something that only counts them."""
+
+    def add(self, packet: Packet) -> tuple[bool, None]:
+        """One packet; see ``Ear.add``."""
+
+
+def hear_with(receiver: RTCRtpReceiver, ear: Hears) -> None:
     """Hands the receiver's packets to this ear instead of its buffer and decoder. Before it receives anything."""
     if not isinstance(getattr(receiver, _JITTER_BUFFER, None), JitterBuffer):
         raise Unsupported("aiortc's receiver has no jitter buffer where it is expected.")

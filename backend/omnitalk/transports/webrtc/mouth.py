@@ -4,7 +4,7 @@ No clock and no network here: whoever sends the sound asks for the next frame wh
 """
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -15,12 +15,19 @@ from omnitalk.protocol.base import UNSET
 from omnitalk.protocol.server import ResponseOutputAudioDelta
 
 from .opus import FRAME, SPEECH_RATE
+from .pending import Speech
 
 __all__ = ["Mouth", "Progress"]
 
 _TAIL = SPEECH_RATE // 200
-_RECENT = int(1.5 * SPEECH_RATE)
-"""Samples that were sent and can be said again: more than a network needs to be noticed as gone."""
+_QUIET = 0.01
+"""Below this level (-40 dB) nobody notices that a pause is shorter."""
+
+_PAUSE_FRAMES = 5
+"""The first 100 ms of a pause stay."""
+
+_MARGIN = 2 * FRAME
+"""What stays here when a pause is shortened: a sound that was late before will be late again."""
 
 _REPORT_FRAMES = 5
 """How often progress is told while a response sounds: every 100 ms, as often as a page would."""
@@ -36,54 +43,21 @@ class Progress:
     stopped: bool = False
 
 
-@dataclass(slots=True)
-class _Speech:
-    """One response's sound. ``ended``: no more is made. ``done``: the client was told that the response is done."""
-
-    response_id: str
-    newest: ResponseOutputAudioDelta
-    pieces: deque[Samples] = field(default_factory=deque)
-    waiting: int = 0
-    played: int = 0
-    resamplers: dict[int, Resampler] = field(default_factory=dict)
-    ended: bool = False
-    done: bool = False
-    holding: bool = True
-    told_frames: int = 0
-    recent: deque[Samples] = field(default_factory=deque)
-    recent_samples: int = 0
-
-    def remember(self, piece: Samples) -> None:
-        """Keeps the last that was sent."""
-        self.recent.append(piece)
-        self.recent_samples += len(piece)
-        while self.recent_samples - len(self.recent[0]) > _RECENT:
-            self.recent_samples -= len(self.recent.popleft())
-
-    def take_back(self, samples: int) -> None:
-        """The last that was sent is to be said again."""
-        while samples > 0 and self.recent:
-            piece = self.recent.pop()
-            self.recent_samples -= len(piece)
-            again = piece[-samples:]
-            self.pieces.appendleft(again)
-            self.waiting += len(again)
-            self.played -= len(again)
-            samples -= len(again)
-
-
 class Mouth:
-    """``start_ms``: how much sound a response must have before its first is let out, and again after it ran dry."""
+    """``start_ms``: how much sound a response must have before its first is let out, and again after it ran dry.
+
+    What was late would stay late to the end of the response, so pauses in it are shortened until that is made good.
+    """
 
     def __init__(self, start_ms: float = 0.0) -> None:
         self._start = int(start_ms * SPEECH_RATE / 1000.0)
-        self._speeches: deque[_Speech] = deque()
+        self._speeches: deque[Speech] = deque()
         self._gain = self._target = 1.0
         self._step = 0.0
         self._tail: Samples | None = None
         self.held = False
         self.away = False
-        self.underruns = 0
+        self.underruns = self.shortened_ms = 0
 
     # -- what goes in ---------------------------------------------------------------------------------------------------
 
@@ -137,6 +111,11 @@ class Mouth:
         if self._speeches:
             self._speeches[0].take_back(int(lost_ms * SPEECH_RATE / 1000.0))
 
+    def fell_behind(self, frames: int) -> None:
+        """So many frames were not asked for when they were due."""
+        if self._speeches and self._speeches[0].played:
+            self._speeches[0].owed += frames * FRAME
+
     @property
     def waiting_ms(self) -> float:
         """Sound that is here and not yet sent."""
@@ -158,12 +137,15 @@ class Mouth:
             filled = len(tail)
         while filled < FRAME and self._speeches:
             speech = self._speeches[0]
+            if not filled:
+                self._make_good(speech)
             taken = self._draw(speech, frame[filled:])
             filled += taken
             if taken:
                 self._tell(speech, told, fresh=speech.played == taken)
             if speech.waiting:
                 if not taken:
+                    speech.owed += FRAME - filled if speech.played else 0
                     break
                 continue
             if speech.ended and speech.done:
@@ -174,11 +156,16 @@ class Mouth:
             if not speech.ended and speech.played and not speech.holding:
                 speech.holding = True
                 self.underruns += 1
+            if speech.played:
+                speech.owed += FRAME - filled
             break
+        if self._speeches:
+            speech = self._speeches[0]
+            speech.quiet_frames = speech.quiet_frames + 1 if np.abs(frame).max() < _QUIET else 0
         gain = self._ramp(FRAME)
         return (frame * gain if filled else None), told
 
-    def _draw(self, speech: _Speech, room: Samples) -> int:
+    def _draw(self, speech: Speech, room: Samples) -> int:
         if speech.holding:
             if not speech.ended and speech.waiting < max(1, self._start):
                 return 0
@@ -196,7 +183,17 @@ class Mouth:
         speech.played += taken
         return taken
 
-    def _tell(self, speech: _Speech, told: list[Progress], *, fresh: bool) -> None:
+    def _make_good(self, speech: Speech) -> None:
+        """Leaves out some of a pause, when silence had to stand in for sound before."""
+        while not speech.holding and speech.owed >= FRAME and speech.quiet_frames >= _PAUSE_FRAMES and speech.waiting - FRAME >= _MARGIN:
+            next_ = np.concatenate(list(speech.head(FRAME)))
+            if np.abs(next_).max() >= _QUIET:
+                return
+            self._draw(speech, next_)
+            speech.owed -= FRAME
+            self.shortened_ms += 20
+
+    def _tell(self, speech: Speech, told: list[Progress], *, fresh: bool) -> None:
         speech.told_frames += 1
         if fresh or speech.told_frames >= _REPORT_FRAMES or not speech.waiting:
             speech.told_frames = 0
@@ -214,23 +211,23 @@ class Mouth:
 
     # -- parts ----------------------------------------------------------------------------------------------------------
 
-    def _find(self, response_id: str) -> _Speech | None:
+    def _find(self, response_id: str) -> Speech | None:
         return next((speech for speech in self._speeches if speech.response_id == response_id), None)
 
-    def _append(self, event: ResponseOutputAudioDelta) -> _Speech:
+    def _append(self, event: ResponseOutputAudioDelta) -> Speech:
         for earlier in list(self._speeches):
             # Whoever speaks anew has finished what was said before, whether that was told or not.
             self.end(earlier.response_id, done=True)
-        speech = _Speech(event.response_id, event)
+        speech = Speech(event.response_id, event)
         self._speeches.append(speech)
         return speech
 
-    def _resampler(self, speech: _Speech, rate: int) -> Resampler:
+    def _resampler(self, speech: Speech, rate: int) -> Resampler:
         if rate not in speech.resamplers:
             speech.resamplers[rate] = Resampler(rate, SPEECH_RATE)
         return speech.resamplers[rate]
 
-    def _add(self, speech: _Speech, samples: Samples) -> None:
+    def _add(self, speech: Speech, samples: Samples) -> None:
         if len(samples):
             speech.pieces.append(samples)
             speech.waiting += len(samples)

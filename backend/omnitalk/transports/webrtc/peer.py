@@ -110,7 +110,14 @@ class Peer:
 
     async def _part(self, wrote: BaseException | None) -> None:
         call = self.runner.call
-        for name, count in (("rtp_lost", self._ear.lost), ("rtp_late", self._ear.late), ("speaker_underruns", self._mouth.underruns)):
+        ear, mouth = self._ear, self._mouth
+        noted = {
+            "rtp_lost": ear.lost,
+            "rtp_late": ear.late,
+            "speaker_underruns": mouth.underruns,
+            "pauses_shortened_ms": mouth.shortened_ms,
+        }
+        for name, count in noted.items():
             if count:
                 call.count(name, count)
         if isinstance(wrote, Exception) and not isinstance(wrote, Detached | ChannelClosed | SlowPeer | TimeoutError):

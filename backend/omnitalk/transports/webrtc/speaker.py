@@ -50,7 +50,9 @@ class Speaker(MediaStreamTrack):
         if ahead > 0:
             await asyncio.sleep(ahead)
         elif ahead < -_TOO_LATE_S:
-            self._frames += int(-ahead / _FRAME_S)
+            missed = int(-ahead / _FRAME_S)
+            self._frames += missed
+            self._mouth.fell_behind(missed)
             self.leaps += 1
         if ahead > -_FRAME_S:
             # After a stall of our own, what came meanwhile may not have been read yet.

@@ -35,6 +35,7 @@ class ServeSettings(BaseSettings):
     grace_s: float = Field(default=30.0, gt=0, description="How long a call waits for a lost connection to return.")
     llm_base_url: str | None = Field(default=None, description="OpenAI-compatible endpoint for the cascade's LLM stage.")
     llm_model: str | None = None
+    llm_sees: bool = Field(default=False, description="That endpoint's model takes pictures: the camera goes with each turn.")
     llm_api_key_env: str = Field(default="OPENAI_API_KEY", description="Name of the variable that holds that endpoint's key.")
     public_realtime_url: str | None = Field(default=None, description="ws(s):// address that the page uses verbatim.")
     allow_origin: list[str] = Field(default_factory=list, description="Further origins whose pages may open a call.")

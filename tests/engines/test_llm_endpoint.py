@@ -142,3 +142,34 @@ async def test_closing_the_answer_closes_the_connection() -> None:
                 await served.gone.wait()
         finally:
             await llm.stop()
+
+
+async def test_the_newest_picture_goes_beside_the_newest_words_and_only_there() -> None:
+    asked: list[list[dict[str, object]]] = []
+
+    async def answer(request: dict[str, object], writer: asyncio.StreamWriter) -> None:
+        messages = request["messages"]
+        assert isinstance(messages, list)
+        asked.append(messages)
+        writer.write(head() + words("A cat.", "stop") + b"data: [DONE]\n\n")
+
+    before = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]
+    now = {"role": "user", "content": "What is this?"}
+    async with endpoint(answer) as (_, url):
+        llm = HttpLlm(url, model="tiny", sees=True)
+        seat = llm.seat("call")
+        try:
+            for picture in (b"", b"old", b"new"):
+                if picture:
+                    seat.look(picture)
+                if picture != b"old":
+                    async for _part in seat.stream([*before, now], max_tokens=20, temperature=None):
+                        assert seat.looked == bool(picture)
+        finally:
+            await llm.stop()
+    assert asked[0] == [*before, now]
+    assert asked[1][:2] == before
+    assert asked[1][2]["content"] == [
+        {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,bmV3"}},
+        {"type": "text", "text": "What is this?"},
+    ]

@@ -24,6 +24,7 @@ def serve(
     grace_s: Annotated[float | None, typer.Option(help="Seconds that a call waits for a lost connection.")] = None,
     llm_base_url: Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint for the cascade's LLM stage.")] = None,
     llm_model: Annotated[str | None, typer.Option(help="Model name at that endpoint.")] = None,
+    llm_sees: Annotated[bool | None, typer.Option("--llm-sees", help="That model takes pictures: show it the camera.")] = None,
     llm_api_key_env: Annotated[str | None, typer.Option(help="Variable that holds that endpoint's key.")] = None,
     public_realtime_url: Annotated[str | None, typer.Option(help="ws(s):// address that the page uses verbatim.")] = None,
     root_path: Annotated[str | None, typer.Option(help="Path prefix that a reverse proxy strips.")] = None,

@@ -43,6 +43,8 @@ class EngineSettings(Protocol):
     @property
     def llm_base_url(self) -> str | None: ...
     @property
+    def llm_sees(self) -> bool: ...
+    @property
     def llm_model(self) -> str | None: ...
     @property
     def llm_api_key_env(self) -> str: ...
@@ -123,6 +125,8 @@ def _cascade(settings: EngineSettings) -> Engine:
         raise _refusal(f"The cascade needs {', '.join(missing)}: run `pip install 'omnitalk[local]'`.")
     if settings.llm_base_url and not settings.llm_model:
         raise _refusal("--llm-base-url also needs --llm-model, the model's name at that endpoint.")
+    if settings.llm_sees and not settings.llm_base_url:
+        raise _refusal("--llm-sees is about the model at --llm-base-url; the embedded one does not see.")
     if settings.llm_model and not settings.llm_base_url:
         raise _refusal("--llm-model names a model at an endpoint and also needs --llm-base-url.")
 
@@ -148,12 +152,15 @@ def _cascade(settings: EngineSettings) -> Engine:
         if found.llm is None:
             from .cascade.llm_http import HttpLlm
 
-            return HttpLlm(settings.llm_base_url or "", model=name, api_key=os.environ.get(settings.llm_api_key_env))
+            return HttpLlm(
+                settings.llm_base_url or "", model=name, api_key=os.environ.get(settings.llm_api_key_env), sees=settings.llm_sees
+            )
         from .cascade.llm_local import LocalLlm
 
         return LocalLlm(found.llm, name=name, seats=seats)
 
-    return CascadeEngine(files, llm, model=name, remote_llm=settings.llm_base_url is not None, max_sessions=settings.max_calls or 2)
+    remote = settings.llm_base_url is not None
+    return CascadeEngine(files, llm, model=name, remote_llm=remote, sees=settings.llm_sees, max_sessions=settings.max_calls or 2)
 
 
 def _scripted(settings: EngineSettings) -> Engine:

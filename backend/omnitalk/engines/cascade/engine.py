@@ -31,6 +31,14 @@ _HONEST = "A small English demo model on this server's CPU. It hears words, not 
 _HONEST_REMOTE = "Speech is heard and spoken on this server's CPU, in English; the answers come from {model} at an endpoint of your choice."
 
 
+_SEES = " It is shown what your camera shows when you finish speaking."
+_BLIND = " It does not see."
+
+
+def _honest(model: str, sees: bool) -> str:
+    return _HONEST_REMOTE.format(model=model) + (_SEES if sees else _BLIND)
+
+
 @dataclass(frozen=True)
 class CascadeFiles:
     """Where the weights lie. ``whisper``: a CTranslate2 folder. ``llm`` None = an endpoint writes the replies."""
@@ -57,6 +65,7 @@ class CascadeEngine:
         *,
         model: str,
         remote_llm: bool = False,
+        sees: bool = False,
         max_sessions: int = 2,
         voice: Callable[[], Synthesiser] | None = None,
         threads: int = 2,
@@ -78,7 +87,8 @@ class CascadeEngine:
             chat=True,
             speech=True,
             transcription=True,
-            honest=_HONEST_REMOTE.format(model=model) if remote_llm else _HONEST,
+            honest=_honest(model, sees) if remote_llm else _HONEST,
+            sees=sees,
             wire={
                 "implementation_level": "turn_based_duplex",
                 "supports_client_commit": True,
@@ -88,7 +98,7 @@ class CascadeEngine:
                 "supports_text_only_turn": True,
                 "supports_image_input": False,
                 "required_input_modalities": [],
-                "optional_input_modalities": ["audio", "text"],
+                "optional_input_modalities": ["audio", "text", *(["video"] if sees else [])],
             },
         )
 

@@ -36,6 +36,15 @@ class LlmSeat(Protocol):
         """Read these messages ahead of the next ``stream``, where that helps; else do nothing."""
         ...
 
+    def look(self, jpeg: bytes) -> None:
+        """What the person's camera shows now; it goes with the next turn. Only where the model ``sees``."""
+        ...
+
+    @property
+    def looked(self) -> bool:
+        """Whether the last request carried a picture (whose tokens no text accounts for)."""
+        ...
+
     def close(self) -> None:
         """Give the place back."""
         ...
@@ -46,6 +55,7 @@ class LanguageModel(Protocol):
 
     name: str
     context_tokens: int
+    sees: bool
 
     async def start(self) -> None:
         """Load and warm up, or check that it can be reached. Raises ``EngineError``."""

@@ -1,6 +1,8 @@
 """Any OpenAI-compatible endpoint as the language model: Ollama, llama.cpp, vLLM, or a hosted one."""
 
+import base64
 import json
+import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, cast
@@ -17,12 +19,15 @@ _CONNECT_S = 5.0
 _READ_S = 60.0
 _MAX_LINE = 1_000_000
 
+_FRESH_S = 5.0
+"""A picture older than this is not what the person talks about: their camera is off, or its link is gone."""
+
 
 class HttpLlm:
     """``base_url`` ends where ``/chat/completions`` begins, e.g. ``http://127.0.0.1:11434/v1``."""
 
-    def __init__(self, base_url: str, *, model: str, api_key: str | None = None, context_tokens: int = 8192) -> None:
-        self.name, self.context_tokens = model, context_tokens
+    def __init__(self, base_url: str, *, model: str, api_key: str | None = None, context_tokens: int = 8192, sees: bool = False) -> None:
+        self.name, self.context_tokens, self.sees = model, context_tokens, sees
         self._url = base_url.rstrip("/")
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._client = httpx.AsyncClient(headers=headers, timeout=httpx.Timeout(_READ_S, connect=_CONNECT_S))
@@ -48,12 +53,27 @@ class HttpLlm:
 class _Seat:
     def __init__(self, client: httpx.AsyncClient, url: str, model: str) -> None:
         self._client, self._url, self._model = client, url, model
+        self._picture: tuple[bytes, float] | None = None
+        self.looked = False
+
+    def look(self, jpeg: bytes) -> None:
+        """Kept until a newer one comes or it is no longer what is shown."""
+        self._picture = jpeg, time.monotonic()
+
+    def _with_picture(self, messages: list[ChatMessage]) -> list[dict[str, Any]]:
+        """The newest picture beside the newest words; earlier turns keep their words only, which keeps a long call affordable."""
+        sent: list[dict[str, Any]] = [dict(message) for message in messages]
+        self.looked = self._picture is not None and time.monotonic() - self._picture[1] < _FRESH_S and sent[-1]["role"] == "user"
+        if self.looked and self._picture is not None:
+            url = f"data:image/jpeg;base64,{base64.b64encode(self._picture[0]).decode()}"
+            sent[-1]["content"] = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": sent[-1]["content"]}]
+        return sent
 
     async def stream(self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None) -> AsyncGenerator[LlmChunk, None]:
         """The answer as it is written; closing the generator closes the connection, which stops the work there."""
         body: dict[str, Any] = {
             "model": self._model,
-            "messages": messages,
+            "messages": self._with_picture(messages),
             "max_tokens": max_tokens,
             "stream": True,
             "stream_options": {"include_usage": True},

@@ -33,6 +33,7 @@ class LocalLlm:
 
     def __init__(self, path: Path, *, name: str, seats: int, context_tokens: int = 4096, threads: int = 2) -> None:
         self.name, self.context_tokens = name, context_tokens
+        self.sees = False
         self._path, self._seats, self._threads = path, seats, threads
         self._free = list(range(seats))
         self._server: Any = None
@@ -148,6 +149,11 @@ class _Seat:
                 pass
         finally:
             await stream.aclose()
+
+    looked = False
+
+    def look(self, jpeg: bytes) -> None:
+        """The embedded model has no eyes; nobody calls this."""
 
     def close(self) -> None:
         """Give the slot back; its cache is overwritten by the next call's first prompt. Idempotent."""

@@ -15,12 +15,13 @@ from typing import Any
 
 from omnitalk.engines.base import Command, DismissInput, EngineError, EngineEvent, EngineFailed, Interrupt, PlaybackProgress
 from omnitalk.engines.conversation import Conversation, new_id, user_item, validate_item
+from omnitalk.engines.pictures import check_picture
 from omnitalk.engines.turns import ResponseWriter
 from omnitalk.media.audio import Resampler, decode
 from omnitalk.media.vad import RATE
 from omnitalk.protocol import client, server
 from omnitalk.protocol.base import JsonObject
-from omnitalk.protocol.errors import ProtocolError
+from omnitalk.protocol.errors import ProtocolError, error_event
 from omnitalk.protocol.session import SessionSettings
 from omnitalk.protocol.settings import apply
 
@@ -293,7 +294,8 @@ class CascadeSession:
         self._remember(reply)
         self._tell(reply, ended_at, begun, times)
         if reply.usage is not None and options.items is None and options.in_conversation:
-            self._budget.learn(reply.messages, reply.text, reply.usage)
+            if not self._seat.looked:
+                self._budget.learn(reply.messages, reply.text, reply.usage)
             self._gauge(reply.usage.prompt_tokens + reply.usage.completion_tokens)
             if self._make_room(reply):
                 # The model reads what is left while the person listens, not when they wait.
@@ -347,8 +349,18 @@ class CascadeSession:
 
     def _append(self, command: client.InputAudioBufferAppend) -> None:
         if command.video_frames:
-            raise EngineError("invalid_video_frames", "This engine does not see; send no video_frames.", param="video_frames")
+            if not self._stages.llm.sees:
+                raise EngineError("invalid_video_frames", "This engine does not see; send no video_frames.", param="video_frames")
+            self.spawn(self._look(command.video_frames[0]), "picture")
         self._listener.append(command, self._settings.input_format)
+
+    async def _look(self, picture: bytes) -> None:
+        try:
+            await asyncio.to_thread(check_picture, picture)
+        except EngineError as problem:
+            self._outbox.emit(error_event(problem.code, problem.message, param=problem.param))
+        else:
+            self._seat.look(picture)
 
     def _commit(self, command: client.InputAudioBufferCommit) -> None:
         start, end = self._listener.take()

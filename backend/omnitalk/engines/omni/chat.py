@@ -17,8 +17,7 @@ from typing import Any, Literal
 
 from omnitalk.engines.base import EngineError
 from omnitalk.engines.chat import ChatDelta, ChatMessage, ChatPart, ChatRequest, ChatUsage
-
-from .pictures import check_picture
+from omnitalk.engines.pictures import check_picture
 
 __all__ = ["ChatLine", "OmniChat", "messages_of"]
 

@@ -10,6 +10,7 @@ import structlog
 
 from omnitalk.engines.base import EngineError, Interrupt
 from omnitalk.engines.cascade.options import parse_options
+from omnitalk.engines.pictures import check_picture
 from omnitalk.media.vad import VadModel
 from omnitalk.protocol import client, server
 from omnitalk.protocol.base import UNSET, JsonObject
@@ -18,7 +19,6 @@ from omnitalk.protocol.session import SessionSettings
 
 from .gauge import ContextGauge, Window
 from .intake import Piece
-from .pictures import check_picture
 from .reply import Reply
 from .session import OmniSession, Opened, passed_on, response_id_of
 

@@ -68,6 +68,6 @@ def test_the_camera_goes_with_the_turn(tmp_path: Path) -> None:
 
 def test_without_eyes_there_is_no_camera_and_the_page_says_so(cascade_server: Server) -> None:
     with opened(cascade_server.url, scripted_mouth=True) as caller:
-        caller.page.get_by_text("it does not see").wait_for()
+        caller.page.get_by_text("it does not see").first.wait_for()
         caller.call()
         assert caller.page.get_by_role("button", name="Camera", exact=True).count() == 0

@@ -15,6 +15,8 @@ export interface Config {
   profile?: string;
   profiles?: ProfileData[];
   webrtc?: { path: string; ice_servers: string } | null;
+  /** Whether the server says back what it hears, at `?loopback=1`. */
+  loopback?: boolean;
   realtime: { path: string; public_url?: string | null; subprotocol?: string };
   limits?: { grace_s?: number; max_event_bytes?: number; [key: string]: unknown };
 }
@@ -220,6 +222,17 @@ export interface TimelineData {
   model: readonly Span[];
   marks: readonly Mark[];
   turns: readonly TurnTime[];
+}
+
+/** Times in ms; null: not measured. */
+export interface LoopbackResult {
+  path: Path;
+  medianMs: number | null;
+  p95Ms: number | null;
+  heard: number;
+  said: number;
+  underruns: number | null;
+  outputLatencyMs: number | null;
 }
 
 /** null: not available here. */

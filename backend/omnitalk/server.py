@@ -37,7 +37,8 @@ class CallServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends every call with ``session.closed`` and 1001; then as uvicorn does."""
-        await self._calls.hub.close()
+        for hub in self._calls.hubs:
+            await hub.close()
         if carriers := self._calls.carriers:
             await asyncio.wait(carriers, timeout=_GOODBYE_S)
         await super().shutdown(sockets)

@@ -9,7 +9,7 @@ const wish = (deviceId) => ({
 export const openMicrophone = (devices, deviceId) => devices.getUserMedia(wish(deviceId));
 
 export class AudioGraph extends EventTarget {
-  /** @param {{inputRate: number, playback: PlaybackSettings, tap: boolean}} options */
+  /** @param {{inputRate: number, playback: PlaybackSettings, tap: boolean, silent?: boolean}} options */
   constructor(options) {
     super();
     this.options = options;
@@ -45,7 +45,9 @@ export class AudioGraph extends EventTarget {
     });
     // A worklet that leads nowhere is not run; the microphone's puts out silence.
     this.capture.connect(context.destination);
-    this.playback.connect(context.destination);
+    // A measurement is run like a call, and not heard.
+    if (options.silent) this.playback.connect(new GainNode(context, { gain: 0 })).connect(context.destination);
+    else this.playback.connect(context.destination);
     this.capture.port.onmessage = ({ data }) => {
       this.levels.mic = data.level.rms;
       this.dispatchEvent(new CustomEvent('pieces', { detail: data.frames }));

@@ -46,7 +46,7 @@ export class CallSession extends EventTarget {
 
   /**
    * @param {{config: Config, profile: Profile, choices?: Choices, refreshConfig?: () => Promise<Config>, baseUrl?: string,
-   *   mediaDevices?: MediaDevices, tap?: boolean, path?: 'auto' | Path, transport?: object, peer?: object, line?: Partial<LineOptions>}} options `transport`, `peer`, `line`:
+   *   mediaDevices?: MediaDevices, tap?: boolean, silent?: boolean, path?: 'auto' | Path, transport?: object, peer?: object, line?: Partial<LineOptions>}} options `transport`, `peer`, `line`:
    *   overrides of the times and bounds of the socket, the peer connection and the choice between them
    */
   constructor(options) {
@@ -111,7 +111,7 @@ export class CallSession extends EventTarget {
     if (globalThis.isSecureContext === false) return this.#fail(problem('insecure_context'));
     if (!this.devices?.getUserMedia || !globalThis.AudioWorkletNode || !globalThis.Worker) return this.#fail(problem('browser_too_old'));
     // The context is made before anything is awaited: the gesture is still counted then.
-    const audio = new AudioGraph({ inputRate: this.profile.input.rate, playback: this.profile.playback, tap: this.options.tap ?? false });
+    const audio = new AudioGraph({ inputRate: this.profile.input.rate, playback: this.profile.playback, tap: this.options.tap ?? false, silent: this.options.silent ?? false });
     this.#audio = audio;
     const resumed = audio.context.resume().then(() => true, () => false);
     const ready = await this.#engineReady();
@@ -180,7 +180,7 @@ export class CallSession extends EventTarget {
     const socket = { url: socketUrl(config, base), subprotocol, first, graceMs, backlogBytes, ...options.transport };
     const at = (/** @type {string} */ path) => new URL(path, base).href;
     const webrtc = config.webrtc
-      ? { callsUrl: `${at(config.webrtc.path)}?duplex=1`, iceServersUrl: at(config.webrtc.ice_servers), session, ackEveryMs: 2_000, ackEveryEvents: 50, ...options.peer }
+      ? { callsUrl: `${at(config.webrtc.path)}${config.webrtc.path.includes('?') ? '&' : '?'}duplex=1`, iceServersUrl: at(config.webrtc.ice_servers), session, ackEveryMs: 2_000, ackEveryEvents: 50, ...options.peer }
       : null;
     const line = new Line({ wanted: options.path ?? 'auto', socket, webrtc, graceMs, ...options.line }, audio);
     line.quiet = () => this.#sounding.size === 0;

@@ -9,11 +9,11 @@ import {timeline} from "./timeline.js";
 /**
  * A drawer with the call's figures, a picture of who spoke when, and both as JSON.
  * @import { CallSession } from '../core/session.js'
- * @import { Figures } from '../types.js'
+ * @import { Figures, LoopbackResult } from '../types.js'
  */
 export class FiguresDrawer extends LitElement {
   /** @override */
-  static properties = {session: {attribute: false}, figures: {state: true}};
+  static properties = {session: {attribute: false}, figures: {state: true}, result: {state: true}, testing: {state: true}, problem: {state: true}};
 
   /** @override */
   static styles = [tokens, base, controls, css`
@@ -44,6 +44,10 @@ export class FiguresDrawer extends LitElement {
     this.session = null;
     /** @type {Figures | null} */
     this.figures = null;
+    /** @type {LoopbackResult | null} */
+    this.result = null;
+    this.testing = false;
+    this.problem = "";
   }
 
   #timer = 0;
@@ -75,8 +79,25 @@ export class FiguresDrawer extends LitElement {
     clearInterval(this.#timer);
   }
 
+  /** Mouth to ear without a mouth and an ear: over the path that this call uses. */
+  async #test() {
+    const {session} = this;
+    if (!session || this.testing) return;
+    this.testing = true;
+    this.problem = "";
+    try {
+      const {loopback} = await import("../core/loopback.js");
+      const startBufferMs = session.profile.playback.startBufferMs;
+      this.result = await loopback({config: session.config, baseUrl: session.options.baseUrl ?? document.baseURI, path: session.state.transport.kind, startBufferMs});
+    } catch (error) {
+      this.problem = strings.figures.testFailed(error instanceof Error ? error.message : String(error));
+    } finally {
+      this.testing = false;
+    }
+  }
+
   #export() {
-    const data = {figures: this.figures, timeline: this.session?.timeline.data ?? null, state: this.session?.state ?? null};
+    const data = {figures: this.figures, loopback: this.result, timeline: this.session?.timeline.data ?? null, state: this.session?.state ?? null};
     save("call.json", "application/json", JSON.stringify(data, null, 2));
   }
 
@@ -94,7 +115,8 @@ export class FiguresDrawer extends LitElement {
       ${session ? html`<figure>${timeline(session.timeline.data, session.now)}
         <div class="key"><span class="k-you">${strings.meters.you}</span><span class="k-model">${strings.meters.model}</span><span class="k-duck">${s.marks.duck}</span><span class="k-cut">${s.marks.cut}</span></div></figure>` : nothing}
       <dl>${rows}</dl>
-      <div class="bar"><button class="button" ?disabled=${!figures} @click=${() => this.#export()}>${icons.save}${s.save}</button><slot></slot></div>
+      <div class="bar"><button class="button" ?disabled=${!figures} @click=${() => this.#export()}>${icons.save}${s.save}</button>${session?.config.loopback ? html`<button class="button" ?disabled=${this.testing} @click=${() => void this.#test()}>${icons.speaker}${s.test}</button>` : nothing}</div>
+      <p class="result" role="status" data-figure="loopback">${this.testing ? s.testing : this.problem ? this.problem : this.result ? s.result(this.result) : ""}</p>
     </dialog>`;
   }
 }

@@ -140,6 +140,12 @@ export const strings = {
       });
       return `This call goes over ${name}: ${reasons[why] ?? why}.`;
     },
+    test: "Test mouth to ear", testing: "Sending chirps to the server and back: about eight seconds. You hear nothing of it.",
+    testFailed: (/** @type {string} */ why) => `The test did not work: ${why}`,
+    result: (/** @type {{path: string, medianMs: number | null, p95Ms: number | null, heard: number, said: number, outputLatencyMs: number | null}} */ r) =>
+      r.medianMs === null
+        ? `None of ${r.said} chirps came back.`
+        : `Mouth to ear over ${r.path === "webrtc" ? "WebRTC" : "WebSocket"}: ${Math.round(r.medianMs)} ms (95 %: ${Math.round(r.p95Ms ?? 0)} ms), ${r.heard} of ${r.said} chirps heard.${r.outputLatencyMs ? ` Your speaker adds ${Math.round(r.outputLatencyMs)} ms.` : ""}`,
     marks: {duck: "lowered", unduck: "raised again", cut: "cut", gap: "gap", path: "path changed"},
     span: (/** @type {string} */ who, /** @type {number} */ from, /** @type {number} */ to) => `${who === "you" ? "You" : "Model"}: ${(from / 1000).toFixed(1)} to ${(to / 1000).toFixed(1)} s`,
     timelineLabel: (/** @type {number} */ you, /** @type {number} */ model, /** @type {number} */ cuts) => `Who spoke when: you ${you} times, the model ${model} times, ${cuts} cuts.`,

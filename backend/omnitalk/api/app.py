@@ -4,12 +4,14 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
+import msgspec
 import structlog
 from fastapi import FastAPI
 
 from omnitalk.assets import asset_dir
 from omnitalk.call.config import CallConfig
 from omnitalk.engines.base import Engine, EngineError
+from omnitalk.engines.echo import EchoEngine
 from omnitalk.hub import Hub, HubConfig
 from omnitalk.profiles import load_profiles
 from omnitalk.settings import ServeSettings
@@ -21,7 +23,7 @@ from .description import describe
 from .doors import Doors
 from .headers import SecurityHeaders
 from .prefix import PathPrefix
-from .state import AppState
+from .state import AppState, Loopback
 from .static import PageFiles
 
 __all__ = ["create_app"]
@@ -31,24 +33,35 @@ log = structlog.get_logger("omnitalk.app")
 RETRY_S = 5.0
 """Between two attempts to start an engine whose problem may pass."""
 
+_ECHOES = 4
+"""Pages that may measure their way at once: each costs what a call costs, without the model."""
+
+_ECHO_GRACE_S = 2.0
+
 
 def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig | None = None) -> FastAPI:
     """The app of one server. The engine starts with it, in the background, and stops with it."""
     hub = Hub(engine, HubConfig(slots=settings.max_calls, queue=settings.queue_length, call=CallConfig(grace_s=settings.grace_s)))
     profiles = load_profiles(asset_dir("profiles"))
     state = AppState(settings=settings, hub=hub, profiles=profiles, socket=socket or SocketConfig(), doors=Doors(settings))
+    echo = EchoEngine(_ECHOES)
+    if settings.loopback:
+        state.loopback = Loopback(Hub(echo, HubConfig(slots=_ECHOES, queue=0, call=CallConfig(grace_s=_ECHO_GRACE_S))))
     if settings.webrtc:
-        _add_switchboard(state)
+        _add_switchboards(state)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         starting = asyncio.create_task(_start(state), name="engine start")
+        await echo.start()
         try:
             yield
         finally:
-            await hub.close()
-            if state.switchboard is not None:
-                await state.switchboard.close()
+            for each in state.hubs:
+                await each.close()
+            for board in state.switchboards:
+                await board.close()
+            await echo.stop()
             starting.cancel()
             await asyncio.gather(starting, return_exceptions=True)
             await engine.stop()
@@ -68,7 +81,7 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
     return app
 
 
-def _add_switchboard(state: AppState) -> None:
+def _add_switchboards(state: AppState) -> None:
     """Calls over WebRTC, when the libraries for them are there; without, the server serves WebSockets and says why."""
     try:
         from omnitalk.transports.webrtc.config import WebRtcConfig
@@ -89,6 +102,8 @@ def _add_switchboard(state: AppState) -> None:
     )
     try:
         state.switchboard = Switchboard(state.hub, config)
+        if state.loopback is not None:
+            state.loopback.switchboard = Switchboard(state.loopback.hub, msgspec.structs.replace(config, start_ms=0.0))
     except Unsupported as problem:
         state.webrtc_problem = str(problem)
         log.warning("no_webrtc", problem=state.webrtc_problem)

@@ -42,6 +42,8 @@ async def open_call(request: Request) -> Response:
     try:
         check_origin(request)
         switchboard = state.switchboard
+        if state.loopback is not None and request.query_params.get("loopback") == "1":
+            switchboard = state.loopback.switchboard
         if switchboard is None:
             why = state.webrtc_problem or "WebRTC is switched off on this server."
             raise ProtocolError("webrtc_unavailable", f"{why} Call over the WebSocket v1/realtime instead.")

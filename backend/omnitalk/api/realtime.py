@@ -30,7 +30,8 @@ async def realtime(websocket: WebSocket) -> None:
     task = asyncio.current_task()
     assert task is not None
     state.sockets.add(task)
+    echoes = websocket.query_params.get("loopback") == "1" and state.loopback is not None
     try:
-        await serve_socket(websocket, state.hub, state.socket)
+        await serve_socket(websocket, state.loopback.hub if echoes and state.loopback else state.hub, state.socket)
     finally:
         state.sockets.discard(task)

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from omnitalk.transports.webrtc.ice import IceServer
     from omnitalk.transports.webrtc.switchboard import Switchboard
 
-__all__ = ["AppState", "state_of", "state_of_app"]
+__all__ = ["AppState", "Loopback", "state_of", "state_of_app"]
+
+
+@dataclass
+class Loopback:
+    """An echo beside the engine: calls of its own, which take no line from anybody. ``switchboard`` None: over sockets only."""
+
+    hub: Hub
+    switchboard: "Switchboard | None" = None
 
 
 @dataclass
@@ -27,6 +35,7 @@ class AppState:
     """``start_problem``: why the engine did not start, for ``/readyz`` and the page. ``sockets``: the tasks that serve one each.
 
     ``doors``: of the OpenAI-compatible APIs.
+    ``loopback``: the echo that a page measures its way with.
     ``switchboard``: takes calls over WebRTC; None when it is off or ``webrtc_problem`` says why it cannot be.
     """
 
@@ -39,11 +48,23 @@ class AppState:
     sockets: set[asyncio.Task[Any]] = field(default_factory=set)
     switchboard: "Switchboard | None" = None
     webrtc_problem: str | None = None
+    loopback: "Loopback | None" = None
 
     @property
     def carriers(self) -> set[asyncio.Task[Any]]:
         """The tasks that carry a call each, over whatever."""
-        return self.sockets | (self.switchboard.peers if self.switchboard is not None else set())
+        return self.sockets.union(*(board.peers for board in self.switchboards))
+
+    @property
+    def hubs(self) -> list[Hub]:
+        """All that hold calls."""
+        return [self.hub] if self.loopback is None else [self.hub, self.loopback.hub]
+
+    @property
+    def switchboards(self) -> "list[Switchboard]":
+        """All that take offers."""
+        boards = (self.switchboard, self.loopback.switchboard if self.loopback is not None else None)
+        return [board for board in boards if board is not None]
 
     def ice_servers(self) -> "list[IceServer]":
         """For one caller."""

@@ -341,7 +341,7 @@ export class OmnitalkCall extends LitElement {
     const memory = state.context ? Math.round((100 * state.context.usedTokens) / Math.max(1, state.context.maxTokens)) : null;
     return html`
       ${this.showSound ? html`<div class="card sound"><omnitalk-devices .microphone=${this.choices.microphone ?? ""} .speaker=${this.choices.speaker ?? ""} @pick=${this.#pick}></omnitalk-devices></div>` : nothing}
-      ${callControls({state, manual, sees: this.#sees, act: (what) => this.#act(what)})}
+      ${callControls({state, manual, sees: this.#sees, choosePath: Boolean(this.config?.webrtc) && !this.transport, act: (what) => this.#act(what)})}
       ${manual ? html`<p class="push">${strings.controls.pushToTalk}</p>` : nothing}
       <div class="bar ${memory === null ? "" : "full"}">
         <omnitalk-timer .since=${state.startedAt}></omnitalk-timer>

@@ -4,9 +4,9 @@ import {strings} from "./strings.js";
 /**
  * What the person chooses before a call. `change` gets a patch of the choices.
  * @import { Choices, ProfileData } from '../types.js'
- * @param {{profile: ProfileData, voices: readonly string[], needsVoice: boolean, sees: boolean, choices: Choices, change: (patch: Choices) => void}} of
+ * @param {{profile: ProfileData, voices: readonly string[], needsVoice: boolean, sees: boolean, choosePath: boolean, choices: Choices, change: (patch: Choices) => void}} of
  */
-export function settings({profile, voices, needsVoice, sees, choices, change}) {
+export function settings({profile, voices, needsVoice, sees, choosePath, choices, change}) {
   const s = strings.settings;
   const has = (/** @type {string} */ control) => (profile.controls ?? []).includes(control);
   const turns = /** @type {("server_vad" | "manual" | "model")[]} */ (profile.turn_control ?? []);
@@ -40,6 +40,10 @@ export function settings({profile, voices, needsVoice, sees, choices, change}) {
     ${stacks.length > 1 ? html`<fieldset class="field"><legend>${s.camera}</legend>
       <div class="segments">${stacks.map((each) => html`<label><input type="radio" name="stacks" .checked=${live(each === (choices.stacked ?? 1))} @change=${() => change({stacked: each})} /><span>${s.cameraFrames(each)}</span></label>`)}</div>
       <span class="hint">${(choices.stacked ?? 1) > 1 ? s.cameraManyHint : s.cameraOneHint}</span></fieldset>` : nothing}
+    ${choosePath ? html`<div class="field"><label for="path">${s.path}</label>
+      <select id="path" @change=${(/** @type {Event} */ event) => change({path: /** @type {Choices["path"]} */ (value(event))})}>
+        ${/** @type {const} */ (["auto", "webrtc", "websocket"]).map((path) => html`<option value=${path} ?selected=${path === (choices.path ?? "auto")}>${s.paths[path]}</option>`)}
+      </select><span class="hint">${s.pathHint}</span></div>` : nothing}
     ${has("voice_reference") ? html`<div class="field"><label for="reference">${s.voiceReference}</label>
       <input id="reference" type="file" accept="audio/wav,.wav" @change=${(/** @type {Event} */ event) => void readVoice(event, change)} />
       <span class="hint">${!choices.refAudio && needsVoice ? s.voiceReferenceNeeded : s.voiceReferenceHint}</span></div>` : nothing}`;

@@ -100,6 +100,7 @@ export const strings = {
     model: "The model", modelHint: "It decides by itself when to speak.",
     preset: "Character", custom: "Your own", instructions: "Instructions", voice: "Voice", voiceDefault: "Default",
     voiceReference: "Reference voice", voiceReferenceHint: "A short recording (WAV, 3 to 8 s) of the voice it should have; without one it has its own.",
+    path: "Connection", paths: {auto: "Automatic", webrtc: "WebRTC", websocket: "WebSocket"}, pathHint: "Automatic takes the quickest that works, and changes by itself.",
     camera: "Camera shows", cameraFrames: (/** @type {number} */ n) => (n === 1 ? "One picture a second" : `${n} a second`),
     cameraOneHint: "Enough for things that stay in view.", cameraManyHint: "It sees movement. Its memory fills about three times as fast.",
     voiceReferenceNeeded: "This model needs a reference voice: choose a short WAV recording.",

@@ -341,7 +341,7 @@ export class OmnitalkCall extends LitElement {
     const memory = state.context ? Math.round((100 * state.context.usedTokens) / Math.max(1, state.context.maxTokens)) : null;
     return html`
       ${this.showSound ? html`<div class="card sound"><omnitalk-devices .microphone=${this.choices.microphone ?? ""} .speaker=${this.choices.speaker ?? ""} @pick=${this.#pick}></omnitalk-devices></div>` : nothing}
-      ${callControls({state, manual, sees: this.#sees, choosePath: Boolean(this.config?.webrtc) && !this.transport, act: (what) => this.#act(what)})}
+      ${callControls({state, manual, sees: this.#sees, act: (what) => this.#act(what)})}
       ${manual ? html`<p class="push">${strings.controls.pushToTalk}</p>` : nothing}
       <div class="bar ${memory === null ? "" : "full"}">
         <omnitalk-timer .since=${state.startedAt}></omnitalk-timer>
@@ -368,7 +368,8 @@ export class OmnitalkCall extends LitElement {
       <div class="card"><h2>${strings.check.title}</h2>
         <omnitalk-check .microphone=${this.choices.microphone ?? ""} @microphone-allowed=${() => devices?.refresh()}></omnitalk-check></div>
       ${data ? html`<div class="card"><h2>${strings.settings.title}</h2><div class="form">${settings({
-        profile: data, voices: /** @type {string[]} */ (this.config?.engine?.voices ?? []), needsVoice: this.config?.engine?.needs_reference_voice === true, sees: this.#sees, choices: this.choices,
+        profile: data, voices: /** @type {string[]} */ (this.config?.engine?.voices ?? []), needsVoice: this.config?.engine?.needs_reference_voice === true, sees: this.#sees,
+        choosePath: Boolean(this.config?.webrtc) && !this.transport, choices: this.choices,
         change: (patch) => { this.choices = {...this.choices, ...patch}; this.problem = null; },
       })}</div></div>` : nothing}
       <div class="card"><h2>${strings.devices.title}</h2>

@@ -49,7 +49,9 @@ class _Seat:
     def __init__(self, client: httpx.AsyncClient, url: str, model: str) -> None:
         self._client, self._url, self._model = client, url, model
 
-    async def stream(self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None) -> AsyncGenerator[LlmChunk, None]:
+    async def stream(
+        self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None, stop: tuple[str, ...] = ()
+    ) -> AsyncGenerator[LlmChunk, None]:
         """The answer as it is written; closing the generator closes the connection, which stops the work there."""
         body: dict[str, Any] = {
             "model": self._model,
@@ -60,6 +62,8 @@ class _Seat:
         }
         if temperature is not None:
             body["temperature"] = temperature
+        if stop:
+            body["stop"] = list(stop)
         try:
             async with self._client.stream("POST", f"{self._url}/chat/completions", json=body) as response:
                 if response.status_code != 200:

@@ -51,6 +51,15 @@ async def test_text(client: openai.AsyncOpenAI) -> None:
     assert answer.usage is not None and answer.usage.prompt_tokens > 10 and answer.usage.completion_tokens > 1
 
 
+async def test_a_stop_sequence_ends_the_text(client: openai.AsyncOpenAI) -> None:
+    whole = await client.chat.completions.create(model=MODEL, messages=ASK, temperature=0)
+    words = (whole.choices[0].message.content or "").split()
+    cut = await client.chat.completions.create(model=MODEL, messages=ASK, temperature=0, stop=[words[2]])
+    assert cut.choices[0].finish_reason == "stop" and (cut.choices[0].message.content or "").split() == words[:2]
+    assert cut.usage is not None and whole.usage is not None
+    assert 0 < cut.usage.completion_tokens < whole.usage.completion_tokens
+
+
 async def test_a_picture_is_refused_by_an_engine_that_does_not_see(client: openai.AsyncOpenAI) -> None:
     picture = io.BytesIO()
     Image.new("RGB", (64, 48), "red").save(picture, "PNG")

@@ -10,6 +10,8 @@ from typing import Any
 
 import httpx
 import pytest
+from omnitalk.api.completions.wire import CompletionBody
+from omnitalk.api.speech import SpeechBody
 from omnitalk.engines.scripted import ScriptedEngine
 
 from tests.websocket.live import serving
@@ -311,3 +313,22 @@ async def test_an_answer_is_json_that_says_what_was_wrong() -> None:
                 "code": "invalid_value",
             }
         }
+
+
+ODD: list[Any] = [None, True, -1, 10**30, 1e308, "", "\x00", [], [[None]], {}, {"": [""]}]
+
+
+@pytest.mark.parametrize("door", [PATH, "/v1/audio/speech"])
+async def test_no_odd_value_anywhere_makes_the_server_fail(door: str) -> None:
+    names = sorted(CompletionBody.__struct_fields__ if door == PATH else SpeechBody.__struct_fields__)
+    names += ["response_format", "logit_bias", "tools", "priority", "user", "metadata", "made_up", ""]
+    async with asking() as asker:
+        good = user(TEXT) if door == PATH else {"input": "Hello."}
+        for name in names:
+            for value in ODD:
+                answer = await asker.http.post(door, json={**good, name: value})
+                assert answer.status_code in (200, 400, 404), (name, value, answer.text[:300])
+        for name in ("role", "content", "audio", "name") if door == PATH else ():
+            for value in ODD:
+                answer = await asker.post({"messages": [{"role": "assistant", "content": "x", name: value}]})
+                assert answer.status_code in (200, 400), (name, value, answer.text[:300])

@@ -20,7 +20,9 @@ class Seat:
         self.words: asyncio.Queue[str | Exception] = asyncio.Queue()
         self.stopped = False
 
-    async def stream(self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None) -> AsyncGenerator[LlmChunk, None]:
+    async def stream(
+        self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None, stop: tuple[str, ...] = ()
+    ) -> AsyncGenerator[LlmChunk, None]:
         """Words until an empty one."""
         try:
             while word := await self.words.get():

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from importlib.util import find_spec
 
 import msgspec
 import structlog
@@ -71,7 +72,10 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
     for part in (health, models, page, realtime, calls, chat, speech, transcriptions):
         app.include_router(part.router)
     describe(app)
-    app.mount("/docs/assets", PageFiles(packages=[("fastapi_swagger", "resources")]))
+    if find_spec("fastapi_swagger") is not None:
+        app.mount("/docs/assets", PageFiles(packages=[("fastapi_swagger", "resources")]))
+    else:
+        log.warning("no_docs", problem="/docs stays empty: pip install fastapi-swagger. /openapi.json is there.")
     app.mount("/shared_ui", PageFiles(directory=asset_dir("shared_ui")))
     app.mount("/profiles", PageFiles(directory=asset_dir("profiles")))
     app.mount("/", PageFiles(directory=asset_dir("web"), html=True))

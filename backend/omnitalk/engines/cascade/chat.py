@@ -34,7 +34,7 @@ async def answer(request: ChatRequest, stages: Stages, key: str, call_waits: Cal
     most = min(request.max_tokens or DEFAULT_MAX_TOKENS, MAX_TOKENS)
     seat = stages.llm.seat(key)
     try:
-        stream = seat.stream(messages, max_tokens=most, temperature=request.temperature)
+        stream = seat.stream(messages, max_tokens=most, temperature=request.temperature, stop=request.stop)
         async with aclosing(stream):
             async for chunk in stream:
                 if call_waits():
@@ -65,7 +65,7 @@ def _refuse_unsupported(request: ChatRequest) -> None:
                 "unsupported_content", f"This engine does not see; it takes text and audio, no {part.kind}.", param="messages"
             )
     # Values that change nothing are what many clients always send.
-    asked = {"stop": request.stop, "seed": request.seed, "top_p": None if request.top_p == 1 else request.top_p, **request.extra}
+    asked = {"seed": request.seed, "top_p": None if request.top_p == 1 else request.top_p, **request.extra}
     for name, value in asked.items():
         if value not in _NEUTRAL:
             raise EngineError("unsupported_parameter", f"This engine has no {name!r}.", param=name)

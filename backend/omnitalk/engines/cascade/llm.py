@@ -28,8 +28,10 @@ class LlmChunk(NamedTuple):
 class LlmSeat(Protocol):
     """One call's place at the model."""
 
-    def stream(self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None) -> AsyncGenerator[LlmChunk, None]:
-        """The answer as it is written. Closing the generator stops the work. Raises ``EngineError``."""
+    def stream(
+        self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None, stop: tuple[str, ...] = ()
+    ) -> AsyncGenerator[LlmChunk, None]:
+        """The answer as it is written, up to the first of ``stop``. Closing the generator stops the work. Raises ``EngineError``."""
         ...
 
     async def prefill(self, messages: list[ChatMessage]) -> None:

@@ -69,7 +69,9 @@ class _Seat:
             sent[-1]["content"] = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": sent[-1]["content"]}]
         return sent
 
-    async def stream(self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None) -> AsyncGenerator[LlmChunk, None]:
+    async def stream(
+        self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None, stop: tuple[str, ...] = ()
+    ) -> AsyncGenerator[LlmChunk, None]:
         """The answer as it is written; closing the generator closes the connection, which stops the work there."""
         body: dict[str, Any] = {
             "model": self._model,
@@ -80,6 +82,8 @@ class _Seat:
         }
         if temperature is not None:
             body["temperature"] = temperature
+        if stop:
+            body["stop"] = list(stop)
         try:
             async with self._client.stream("POST", f"{self._url}/chat/completions", json=body) as response:
                 if response.status_code != 200:

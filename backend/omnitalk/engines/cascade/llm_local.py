@@ -93,7 +93,9 @@ class _Seat:
         self._slot, self._free = slot, free
         self._open = True
 
-    async def stream(self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None) -> AsyncGenerator[LlmChunk, None]:
+    async def stream(
+        self, messages: list[ChatMessage], *, max_tokens: int, temperature: float | None, stop: tuple[str, ...] = ()
+    ) -> AsyncGenerator[LlmChunk, None]:
         """The answer as it is written; closing the generator stops the decoding at the next token."""
         loop = asyncio.get_running_loop()
         # The decoder's thread cannot wait for a reader. It says at most a few things a token, so this bound is never met.
@@ -108,6 +110,7 @@ class _Seat:
             "return_progress": True,
             "cache_prompt": True,
             "id_slot": self._slot,
+            **({"stop": list(stop)} if stop else {}),
         }
 
         def post(item: LlmChunk | EngineError | None) -> None:

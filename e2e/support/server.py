@@ -36,10 +36,15 @@ class Server:
 
 @contextmanager
 def serving(
-    log: Path, *arguments: str, ready_within_s: float = 180, python: str = sys.executable, variables: Mapping[str, str] | None = None
+    log: Path,
+    *arguments: str,
+    ready_within_s: float = 180,
+    python: str = sys.executable,
+    variables: Mapping[str, str] | None = None,
+    port: int | None = None,
 ) -> Iterator[Server]:
     """Starts ``omnitalk serve ARGUMENTS`` on a free port and waits for ``/readyz``; ends it gently afterwards."""
-    port = free_port()
+    port = free_port() if port is None else port
     command = [python, "-m", "omnitalk.cli", "serve", "--port", str(port), *arguments]
     environment = os.environ | {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "PYTHONUNBUFFERED": "1"} | dict(variables or {})
     with log.open("wb") as output:

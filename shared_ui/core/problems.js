@@ -19,6 +19,7 @@ const KNOWN = {
   server_full: ['All lines are busy', 'The server takes no more calls now. Try again in a few minutes.', 'retry'],
   server_draining: ['The server is about to restart', 'It takes no new calls. Try again in a minute.', 'retry'],
   server_unreachable: ['The server cannot be reached', 'Check the connection, then try again.', 'retry'],
+  socket_blocked: ['No call gets through', 'The server answers, but a proxy on the way does not forward WebSockets. Whoever runs it can switch that on, or give the page another address with --public-realtime-url.', 'retry'],
   connection_lost: ['The connection was lost', 'It did not come back in time, so the call has ended.', 'retry'],
   connection_not_resumed: ['The call could not be picked up again', 'The connection came back, but the server had ended the call.', 'retry'],
   call_taken_over: ['This call goes on elsewhere', 'Another window or device took it over.', 'none'],

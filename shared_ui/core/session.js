@@ -253,9 +253,16 @@ export class CallSession extends EventTarget {
     } else if (state === 'reconnecting') this.#set({ transport, phase: 'reconnecting' });
     else if (state === 'closed') {
       const wasLive = this.#state.startedAt !== null;
+      if (code === 'server_unreachable' && !wasLive) return void this.#unreachable(detail ?? '');
       const error = closeProblem(code ?? '', detail ?? '', wasLive);
       this.#finish(wasLive ? 'ended' : 'failed', code ?? '', error);
     } else this.#set({ transport });
+  }
+
+  /** No call was opened: is the server gone, or does something on the way stop calls only? @param {string} detail */
+  async #unreachable(detail) {
+    const answers = (await this.options.refreshConfig?.().then(() => true, () => false)) ?? false;
+    this.#finish('failed', 'server_unreachable', problem(answers ? 'socket_blocked' : 'server_unreachable', { detail }));
   }
 
   /** @param {WireEvent} event @param {number} bytes of sound */

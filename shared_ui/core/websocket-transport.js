@@ -147,7 +147,8 @@ export class WebSocketTransport extends EventTarget {
     for (const held of [...this.held.splice(0), ...this.heldAcks.values()]) this.write(held);
     this.heldAcks.clear();
     this.drain();
-    this.probe();
+    this.ask(); // its answer is the round trip
+    this.beat();
   }
 
   /** Anything heard proves the socket alive. */
@@ -160,11 +161,15 @@ export class WebSocketTransport extends EventTarget {
     this.after('beat', this.options.heartbeatMs, () => this.probe());
   }
 
+  ask() {
+    this.askedAt = performance.now();
+    this.write({ type: 'session.heartbeat' });
+  }
+
   /** Asks for a sign of life; a socket that gives none is dropped without waiting for the network to notice. */
   probe() {
     if (!this.ready) return;
-    this.askedAt = performance.now();
-    this.write({ type: 'session.heartbeat' });
+    this.ask();
     this.after('silence', this.options.silenceMs, () => this.drop('no sign of life'));
     this.beat();
   }

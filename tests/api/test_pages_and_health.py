@@ -93,3 +93,11 @@ async def test_figures_tell_what_happened() -> None:
             await talker.hang_up()
         await eventually(lambda: not len(live.hub))
         assert 'omnitalk_calls_ended_total{reason="client_close"} 1.0' in (await client.get("/metrics")).text
+
+
+async def test_a_folder_without_its_slash_is_where_the_page_says_it_is_also_behind_a_proxy() -> None:
+    async with serving() as live, http(live) as client:
+        answer = await client.get("/docs")
+        assert answer.status_code == 307
+        # Relative: nobody here knows what the proxy before us calls this place.
+        assert answer.headers["location"] == "docs/"

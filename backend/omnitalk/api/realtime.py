@@ -19,7 +19,7 @@ router = APIRouter()
 async def realtime(websocket: WebSocket) -> None:
     """One call over one socket; a page of a foreign origin is refused with 403 before the upgrade."""
     state = state_of(websocket)
-    if not origin_allowed(websocket, tuple(state.settings.allow_origin)):
+    if not origin_allowed(websocket, tuple(state.settings.allow_origin), state.settings.public_realtime_url):
         origin = websocket.headers.get("origin", "")[:200]
         problem = {
             "code": "origin_not_allowed",

@@ -27,7 +27,11 @@ class PageFiles(StaticFiles):
     async def get_response(self, path: str, scope: Scope) -> Response:
         """As Starlette's; a miss is answered in JSON, for a person as for a program."""
         try:
-            return await super().get_response(path, scope)
+            response = await super().get_response(path, scope)
+            if response.status_code == 307:
+                # A folder asked for without its slash. Starlette names the whole address, which is another one before a proxy.
+                response.headers["Location"] = f"{path.rsplit('/', 1)[-1]}/"
+            return response
         except HTTPException as problem:
             if problem.status_code != 404:
                 raise

@@ -71,15 +71,20 @@ class _Refused(Exception):
         self.event, self.code = event, code
 
 
-def origin_allowed(connection: HTTPConnection, allowed: tuple[str, ...]) -> bool:
+def origin_allowed(connection: HTTPConnection, allowed: tuple[str, ...], public_url: str | None = None) -> bool:
     """Whether a page of this origin may open a call here: the server's own host, or one that the operator named.
 
-    Clients that are no browsers send no Origin and are let through: a page cannot forge its absence.
+    Clients that are no browsers send no Origin and are let through: a page cannot forge its absence. ``public_url``: the address that
+    the operator gave the page for its socket; a page of that host, on whichever port, is the server's own.
     """
     origin = connection.headers.get("origin")
     if origin is None or "*" in allowed or origin in allowed:
         return True
-    return urlsplit(origin).netloc.lower() == connection.headers.get("host", "").lower()
+    page, here = urlsplit(origin), connection.headers.get("host", "").lower()
+    if page.netloc.lower() == here:
+        return True
+    public = urlsplit(public_url or "")
+    return public.hostname is not None and public.netloc.lower() == here and page.scheme == "https" and page.hostname == public.hostname
 
 
 async def serve_socket(websocket: WebSocket, hub: Hub, config: SocketConfig) -> None:

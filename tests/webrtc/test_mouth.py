@@ -203,3 +203,14 @@ def test_pauses_are_left_alone_when_nothing_was_late() -> None:
     sound, told = drain(mouth, 160)
     assert told[-1].played_ms == pytest.approx(3_000) and mouth.shortened_ms == 0
     assert loud_ms(sound) == pytest.approx(2_000, abs=1)
+
+
+def test_sound_that_comes_just_in_time_is_no_underrun_and_is_not_held_again() -> None:
+    mouth = Mouth(start_ms=60)
+    mouth.say(delta(60))
+    heard = [drain(mouth, 3)[0]]
+    for _ in range(10):
+        mouth.say(delta(20))
+        heard.append(drain(mouth, 1)[0])
+    assert mouth.underruns == 0
+    assert loud_ms(np.concatenate(heard)) == pytest.approx(260, abs=1)

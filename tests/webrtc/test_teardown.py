@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import threading
+import tracemalloc
 from collections.abc import Awaitable, Callable
 
 import httpx
@@ -87,6 +88,34 @@ WRONG: tuple[Callable[[Caller], Awaitable[None]], ...] = (
 )
 
 
+async def closes_the_channel_among_others(caller: Caller) -> None:
+    await caller.dial()
+    await caller.until("session.created")
+    caller.channel.close()
+    await eventually(lambda: caller.live.hub.find(caller.call_id) is None)
+
+
+async def is_ended_by_the_server_among_others(caller: Caller) -> None:
+    await caller.dial()
+    runner = caller.live.hub.find(caller.call_id)
+    assert runner is not None
+    await runner.end("server_shutdown")
+    await caller.until("session.closed")
+
+
+WRONG_AMONG_OTHERS = (
+    never_connects,
+    leaves_while_connecting,
+    leaves_at_once,
+    leaves_while_it_speaks,
+    closes_the_channel_among_others,
+    is_hung_up_before_it_connects,
+    is_ended_by_the_server_among_others,
+    makes_no_sense,
+)
+"""The same for several calls at once: nobody waits for the server to be empty."""
+
+
 def board(live: Live, **config: float) -> Switchboard:
     switchboard = state_of_app(live.app).switchboard
     assert switchboard is not None
@@ -148,6 +177,38 @@ async def test_many_calls_in_a_row_and_at_once_leave_the_server_as_it_was() -> N
             await settled()
         await eventually(lambda: open_files() <= files and len(asyncio.all_tasks()) <= tasks)
         assert peers_in_memory() == 0
+
+
+async def test_a_hundred_calls_that_end_in_all_the_wrong_orders_leave_memory_flat() -> None:
+    async with serving(max_calls=4) as live:
+        switchboard = board(live, connect_s=0.3, goodbye_s=0.1)
+
+        async def one(number: int) -> None:
+            caller = Caller(live)
+            try:
+                await WRONG_AMONG_OTHERS[number % len(WRONG_AMONG_OTHERS)](caller)
+            finally:
+                await caller.close()
+
+        async def hold(numbers: range) -> int:
+            """Four at a time; the bytes that Python holds when all are gone."""
+            for first in numbers[::4]:
+                await asyncio.gather(*(one(number) for number in range(first, min(first + 4, numbers.stop))))
+                await eventually(lambda: len(live.hub) == 0 and len(switchboard) == 0)
+            await eventually(lambda: len(asyncio.all_tasks()) <= tasks and peers_in_memory() == 0)
+            return tracemalloc.get_traced_memory()[0]
+
+        tasks = len(asyncio.all_tasks())
+        tracemalloc.start()
+        try:
+            settled = await hold(range(0, 36))
+            files = open_files()
+            grown = await hold(range(36, 136)) - settled
+        finally:
+            tracemalloc.stop()
+        assert open_files() <= files
+        # One call and its caller take some 400 kB while they last; a hundred together leave less than half of one.
+        assert grown < 200_000, f"{grown / 100:.0f} bytes a call"
 
 
 async def test_a_server_that_stops_says_goodbye() -> None:

@@ -1,5 +1,6 @@
-// An ear of the test's own: hears what any AudioContext of the page sends to its destination and what its microphone brings, independent
-// of the page's code. Installed before the page's scripts. window.ear.read() returns, per context, both as base64 PCM16 with rate and clock.
+// An ear of the test's own: hears what any AudioContext of the page sends to its destination and, where a test tells it to `listen`, a
+// microphone's source, independent of the page's code. Installed before the page's scripts. window.ear.read() returns, per context, both as
+// base64 PCM16 with rate and clock.
 (() => {
   const recorder = `
     class Ear extends AudioWorkletProcessor {
@@ -12,14 +13,6 @@
     registerProcessor('test-ear', Ear);`;
   const url = URL.createObjectURL(new Blob([recorder], { type: 'text/javascript' }));
   const connect = AudioNode.prototype.connect;
-  const createSource = AudioContext.prototype.createMediaStreamSource;
-  const openDevices = MediaDevices.prototype.getUserMedia;
-  const microphones = new WeakSet(); // a peer's sound goes through the same kind of node
-  MediaDevices.prototype.getUserMedia = async function (wanted) {
-    const stream = await openDevices.call(this, wanted);
-    for (const track of stream.getAudioTracks()) microphones.add(track);
-    return stream;
-  };
   const heard = [];
   const ears = new WeakMap();
   const earOf = (context) => {
@@ -47,11 +40,6 @@
     if (target instanceof AudioDestinationNode && this.context instanceof AudioContext) connect.call(this, earOf(this.context).output);
     return result;
   };
-  AudioContext.prototype.createMediaStreamSource = function (stream) {
-    const source = createSource.call(this, stream);
-    if (stream.getAudioTracks().some((track) => microphones.has(track))) connect.call(source, earOf(this).microphone);
-    return source;
-  };
   const base64 = (samples) => {
     const pcm = new Int16Array(samples.length);
     for (let i = 0; i < samples.length; i++) pcm[i] = Math.max(-1, Math.min(1, samples[i])) * 32767;
@@ -67,6 +55,7 @@
     return base64(all);
   };
   window.ear = {
+    listen: (source) => connect.call(source, earOf(source.context).microphone),
     read: () =>
       heard.map(({ rate, blocks, wallMs }) => ({
         rate, wallMs, firstFrame: blocks.length ? blocks[0].frame : 0, pcm: joined(blocks, 'samples'), microphone: joined(blocks, 'microphone'),

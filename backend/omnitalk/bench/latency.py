@@ -1,9 +1,9 @@
 """Mouth to ear without a model: a real page, the real server, an echo for an engine, beside what a user would pick instead, in one run.
 
-The microphone plays chirps. An ear in the page hears both what the microphone brings and what goes to the loudspeaker, so the way is
-measured on the browser's own audio clock; the server's end notes when each sample reached it, which splits the way in two. What the
-operating system's sound devices add at both ends is outside (``outputLatency`` says how much that is on a given machine), and so is,
-for a peer connection, what the page's own way to the microphone takes: the browser sends the track beside it.
+The microphone is a stream that plays chirps. An ear in the page hears them where they begin and what goes to the loudspeaker, so the way
+is measured inside the browser; the server's end notes when each sample reached it, which splits the way in two. What the operating
+system's sound devices add at both ends is outside (``outputLatency`` says how much that is on a given machine), and so is what a browser
+does to a real microphone's sound, such as echo cancellation, which would fight an echo.
 """
 
 import asyncio
@@ -33,17 +33,10 @@ from .synthetic import synthetic_calls
 __all__ = ["Measured", "main", "measure", "table"]
 
 _PAGES = Path(__file__).parent / "pages"
-_EAR = Path(__file__).parent / "ear.js"
+_EAR, _MOUTH = (Path(__file__).parent / name for name in ("ear.js", "mouth.js"))
 _LONGEST_MS = 1_250.0
 _LEAD_S = 3.0
 _LIVE_MS = 20_000
-
-# Echo cancellation would, rightly, fight an echo; the other two would bend the chirps. None of them is in the way that is measured.
-_PLAIN_MICROPHONE = """
-  const devices = navigator.mediaDevices, open = devices.getUserMedia.bind(devices);
-  devices.getUserMedia = (wanted) => open({ ...wanted, audio: { ...(wanted.audio === true ? {} : wanted.audio),
-    echoCancellation: false, noiseSuppression: false, autoGainControl: false } });
-"""
 
 
 @dataclass
@@ -55,6 +48,7 @@ class Measured:
     to_server: list[float] = field(default_factory=list)
     from_server: list[float] = field(default_factory=list)
     lost: int = 0
+    held: list[float] = field(default_factory=list)
     missing: float = 0.0
     server_cores: float = 0.0
     other_cores: float = 0.0
@@ -109,15 +103,15 @@ def _reached(session: Heard, rate: int) -> npt.NDArray[np.float64]:
     return np.array(found)
 
 
-async def _one_start(playwright: Any, rig: _Rig, wav: Path, seconds: float, into: Measured) -> None:
+async def _one_start(playwright: Any, rig: _Rig, seconds: float, into: Measured) -> None:
     stack, sessions = into.stack, rig.sessions(into.stack)
-    flags = [*FLAGS, "--autoplay-policy=no-user-gesture-required", f"--use-file-for-fake-audio-capture={wav}%noloop"]
+    flags = [*FLAGS, "--autoplay-policy=no-user-gesture-required"]
     before = set(sessions)
     browser = await playwright.chromium.launch(executable_path=executable(), args=flags, ignore_default_args=["--mute-audio"])
     try:
         page = await (await browser.new_context(permissions=["microphone"], bypass_csp=True)).new_page()
         await page.add_init_script(path=_EAR)
-        await page.add_init_script(_PLAIN_MICROPHONE)
+        await page.add_init_script(path=_MOUTH)
         await page.goto(rig.origin + stack.path)
         await page.get_by_role("button", name="Call", exact=True).click()
         await page.wait_for_function(stack.live, timeout=_LIVE_MS)
@@ -133,6 +127,8 @@ async def _one_start(playwright: Any, rig: _Rig, wav: Path, seconds: float, into
         reached = _reached(session, stack.rate)
         records = await page.evaluate("window.ear.read()")
         into.missing += float(await page.evaluate(stack.missing)) - missing
+        if stack.holds:
+            into.held.append(float(await page.evaluate(stack.holds)))
     finally:
         await browser.close()
         # A browser that is closed says no goodbye, and its call would go on beside the next one's.
@@ -147,10 +143,10 @@ async def _one_start(playwright: Any, rig: _Rig, wav: Path, seconds: float, into
 
 
 @contextlib.asynccontextmanager
-async def _serving() -> AsyncIterator[_Rig]:
+async def _serving(chirps: Path) -> AsyncIterator[_Rig]:
     """Our server with the echo engine, the bench pages, and the aiortc echo beside it."""
     from starlette.requests import Request
-    from starlette.responses import Response
+    from starlette.responses import FileResponse, Response
     from starlette.staticfiles import StaticFiles
 
     from omnitalk.api.app import create_app
@@ -165,11 +161,12 @@ async def _serving() -> AsyncIterator[_Rig]:
 
     settings = ServeSettings(engine="echo", for_measuring=True, port=0)
     app = create_app(settings, engine)
-    app.mount("/bench", StaticFiles(directory=_PAGES))
+    routes = app.router.routes
+    ours = len(routes)
     app.add_route(AIORTC_PATH, call_aiortc, methods=["POST"])
-    for _ in range(2):  # before the page's own catch-all
-        app.router.routes.insert(0, app.router.routes.pop(-1))
-    app.router.routes[:2] = sorted(app.router.routes[:2], key=lambda route: len(getattr(route, "path", "")), reverse=True)
+    app.add_route("/bench/chirps.wav", lambda _: FileResponse(chirps))
+    app.mount("/bench", StaticFiles(directory=_PAGES))
+    routes[:] = routes[ours:] + routes[:ours]  # before the page's own catch-all
     server = make_server(settings, app)
     listener = listen("127.0.0.1", 0)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
@@ -190,18 +187,17 @@ async def measure(*, starts: int, seconds: float, stacks: Sequence[Stack], concu
     from playwright.async_api import async_playwright
 
     found = [Measured(stack) for stack in stacks]
-    async with _serving() as rig:
-        with tempfile.TemporaryDirectory() as folder:
-            wav = Path(folder) / "chirps.wav"
-            write_wav(wav, seconds + _LEAD_S + 30, _LEAD_S)
-            async with async_playwright() as playwright:
-                for _ in range(starts):
-                    for into in found:
-                        offers = rig.origin + (AIORTC_PATH if into.stack.theirs else "/v1/realtime/calls?duplex=1")
-                        async with synthetic_calls(rig.origin, into.stack.way, concurrency - 1, offers=offers):
-                            watch = Watch()
-                            await _one_start(playwright, rig, wav, seconds, into)
-                            into.other_cores += watch.usage().other_cores
+    with tempfile.TemporaryDirectory() as folder:
+        wav = Path(folder) / "chirps.wav"
+        write_wav(wav, seconds + _LEAD_S + 30, _LEAD_S)
+        async with _serving(wav) as rig, async_playwright() as playwright:
+            for _ in range(starts):
+                for into in found:
+                    offers = rig.origin + (AIORTC_PATH if into.stack.theirs else "/v1/realtime/calls?duplex=1")
+                    async with synthetic_calls(rig.origin, into.stack.way, concurrency - 1, offers=offers):
+                        watch = Watch()
+                        await _one_start(playwright, rig, seconds, into)
+                        into.other_cores += watch.usage().other_cores
     return found
 
 
@@ -211,15 +207,16 @@ def table(found: Sequence[Measured], starts: int, seconds: float, concurrency: i
     lines = [
         f"Machine: {describe()}. {starts} starts of {seconds:g} s each, by turns, on loopback.{calls}",
         "",
-        "| Stack | mouth → ear, median | p95 | mic → server, median / p95 | server → ear, median / p95 | missing | chirps lost "
-        "| CPU of server and rig, per call | browser and others |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| Stack | mouth → ear, median | p95 | mouth → server, median / p95 | server → ear, median / p95 "
+        "| of it in the browser's jitter buffer | missing | chirps lost | CPU of server and rig, per call | browser and others |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for each in found:
         whole = each.there_and_back
+        held = f"{np.median(each.held):.0f} ms" if each.held else ""
         lines.append(
             f"| {each.stack.name} | **{np.median(whole):.0f} ms** | {np.percentile(whole, 95):.0f} ms | {_both(each.to_server)} "
-            f"| {_both(each.from_server)} | {each.missing:.0f} {each.stack.unit} | {each.lost} of {each.lost + len(whole)} "
+            f"| {_both(each.from_server)} | {held} | {each.missing:.0f} {each.stack.unit} | {each.lost} of {each.lost + len(whole)} "
             f"| {100 * each.server_cores / each.starts / concurrency:.1f} % of a core | {each.other_cores / each.starts:.2f} cores |"
         )
     medians = {each.stack.key: float(np.median(each.there_and_back)) for each in found}

@@ -17,6 +17,10 @@ _PLAIN_PAGE_STATS: Final = """window.connection.getStats().then((stats) => {
   const [rtp] = [...stats.values()].filter(({ type, kind }) => type === 'inbound-rtp' && kind === 'audio');
   return (rtp.concealedSamples - rtp.silentConcealedSamples) / 48;
 })"""
+_PLAIN_PAGE_HOLDS: Final = """window.connection.getStats().then((stats) => {
+  const [rtp] = [...stats.values()].filter(({ type, kind }) => type === 'inbound-rtp' && kind === 'audio');
+  return (1000 * rtp.jitterBufferDelay) / rtp.jitterBufferEmittedCount;
+})"""
 
 
 class Heard(Protocol):
@@ -35,7 +39,8 @@ class Heard(Protocol):
 class Stack(NamedTuple):
     """``live``: JavaScript that is true once it carries. ``missing``: JavaScript for what the loudspeaker lacked so far, in ``unit``.
 
-    ``way``: how a synthetic call comes in beside it. ``rate``: Hz of what the server heard. ``theirs``: aiortc as it comes.
+    ``holds``: JavaScript for what the browser's own jitter buffer holds, ms. ``way``: how a synthetic call comes in beside it.
+    ``rate``: Hz of what the server heard. ``theirs``: aiortc as it comes.
     """
 
     key: str
@@ -45,6 +50,7 @@ class Stack(NamedTuple):
     missing: str
     unit: str
     way: str
+    holds: str = ""
     rate: int = 16_000
     theirs: bool = False
 
@@ -76,6 +82,7 @@ STACKS: Final = (
         f"{_PAGE_STATS}.then((stats) => stats.concealedMs ?? 0)",
         "ms made up",
         "webrtc",
+        holds=f"{_PAGE_STATS}.then((stats) => stats.bufferMs)",
     ),
     Stack(
         "plain",
@@ -85,6 +92,7 @@ STACKS: Final = (
         _PLAIN_PAGE_STATS,
         "ms made up",
         "webrtc",
+        holds=_PLAIN_PAGE_HOLDS,
     ),
     Stack(
         "aiortc",
@@ -94,6 +102,7 @@ STACKS: Final = (
         _PLAIN_PAGE_STATS,
         "ms made up",
         "aiortc",
+        holds=_PLAIN_PAGE_HOLDS,
         rate=48_000,
         theirs=True,
     ),

@@ -153,10 +153,10 @@ class Mouth:
                 if speech.played:
                     told.append(Progress(speech.response_id, _ms(speech.played), stopped=True))
                 continue
-            if not speech.ended and speech.played and not speech.holding:
-                speech.holding = True
-                self.underruns += 1
-            if speech.played:
+            if filled < FRAME and speech.played:
+                if not speech.ended and not speech.holding:
+                    speech.holding = True
+                    self.underruns += 1
                 speech.owed += FRAME - filled
             break
         if self._speeches:

@@ -1,7 +1,7 @@
 """The track that a peer hears: a packet every 20 ms for as long as the call lasts, speech or silence, by the monotonic clock."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from fractions import Fraction
 from typing import Any
 
@@ -30,9 +30,17 @@ class Speaker(MediaStreamTrack):
 
     kind = "audio"
 
-    def __init__(self, mouth: Mouth, tell: Callable[[Progress], None], clock: Clock, quiet_s: Callable[[], float]) -> None:
-        """``quiet_s``: for how long nothing has come from the peer; 0 of one whose silence means nothing."""
+    def __init__(
+        self,
+        mouth: Mouth,
+        tell: Callable[[Progress], None],
+        clock: Clock,
+        quiet_s: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """``quiet_s``: for how long nothing has come from the peer; 0 of one whose silence means nothing. ``sleep``: by that clock."""
         super().__init__()
+        self._sleep = sleep
         self._mouth, self._tell, self._clock, self._quiet_s = mouth, tell, clock, quiet_s
         self._encoder = OpusEncoder()
         self._start: float | None = None
@@ -48,7 +56,7 @@ class Speaker(MediaStreamTrack):
             self._start = now
         ahead = self._start + self._frames * _FRAME_S - now
         if ahead > 0:
-            await asyncio.sleep(ahead)
+            await self._sleep(ahead)
         elif ahead < -_TOO_LATE_S:
             missed = int(-ahead / _FRAME_S)
             self._frames += missed

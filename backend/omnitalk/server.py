@@ -1,8 +1,10 @@
 """Runs the app: the listening socket, uvicorn, and a friendly word on the terminal."""
 
 import asyncio
+import os
 import socket
 import sys
+from pathlib import Path
 
 import structlog
 import uvicorn
@@ -10,6 +12,7 @@ from fastapi import FastAPI
 
 from omnitalk.api.app import create_app
 from omnitalk.api.state import state_of_app
+from omnitalk.certificates import lan_addresses, lan_certificate
 from omnitalk.engines.base import Engine
 from omnitalk.logs import configure
 from omnitalk.settings import ServeSettings
@@ -19,6 +22,9 @@ __all__ = ["CallServer", "PortInUse", "listen", "make_server", "run"]
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 """One above the largest event of the protocol, so that a slightly too large one gets a named error and a huge one close code 1009."""
+
+DATA = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "omnitalk"
+"""What the server itself keeps: its LAN certificate."""
 
 _MAX_CONNECTIONS = 1024
 _GOODBYE_S = 3.0
@@ -46,6 +52,9 @@ class CallServer(uvicorn.Server):
 
 def make_server(settings: ServeSettings, app: FastAPI) -> CallServer:
     """A server of this app, not started. Give it listening sockets: ``serve(sockets=[…])``."""
+    certificate, key = settings.ssl_certfile, settings.ssl_keyfile
+    if settings.ssl_self_signed:
+        certificate, key = lan_certificate(DATA / "tls")
     config = uvicorn.Config(
         app,
         ws=CallSocketProtocol,
@@ -59,6 +68,10 @@ def make_server(settings: ServeSettings, app: FastAPI) -> CallServer:
         limit_concurrency=_MAX_CONNECTIONS,
         timeout_graceful_shutdown=10,
         server_header=False,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+        # Whose X-Forwarded-For and -Proto are believed; anybody else's say nothing.
+        forwarded_allow_ips=settings.trusted_proxy or ["127.0.0.1", "::1"],
     )
     return CallServer(config, app)
 
@@ -69,10 +82,16 @@ def run(settings: ServeSettings, engine: Engine) -> None:
     listener = listen(settings.host, settings.port)
     port = listener.getsockname()[1]
     shown = "localhost" if settings.host in ("127.0.0.1", "::1", "0.0.0.0", "::") else settings.host
-    url = f"http://{shown}:{port}{settings.root_path}"
+    scheme = "https" if settings.ssl_self_signed or settings.ssl_certfile is not None else "http"
+    url = f"{scheme}://{shown}:{port}{settings.root_path}"
     name = engine.capabilities.name
     structlog.get_logger("omnitalk").info("listening", url=url, engine=name)
     print(f"\n  Omnitalk is on  {url}\n  The engine ({name}) is loading; the page says when it is ready.\n", file=sys.stderr)
+    if settings.ssl_self_signed:
+        others = [each for each in lan_addresses() if ":" not in each and not each.startswith("127.")]
+        places = "  ".join(f"https://{each}:{port}{settings.root_path}" for each in others) if settings.host == "0.0.0.0" else ""
+        hint = f"From a phone: {places}" if places else "From a phone: start with --host 0.0.0.0"
+        print(f"  {hint}\n  The browser warns once: the certificate is signed by this server itself.\n", file=sys.stderr)
     with listener:
         make_server(settings, create_app(settings, engine)).run(sockets=[listener])
 

@@ -38,6 +38,11 @@ class ServeSettings(BaseSettings):
     llm_sees: bool = Field(default=False, description="That endpoint's model takes pictures: the camera goes with each turn.")
     llm_api_key_env: str = Field(default="OPENAI_API_KEY", description="Name of the variable that holds that endpoint's key.")
     public_realtime_url: str | None = Field(default=None, description="ws(s):// address that the page uses verbatim.")
+    auth: Path | None = Field(default=None, description="File of keys: only who has one may use the server.")
+    trusted_proxy: list[str] = Field(default_factory=list, description="Addresses or networks whose X-Forwarded-* headers count.")
+    ssl_certfile: Path | None = Field(default=None, description="Certificate for TLS, PEM.")
+    ssl_keyfile: Path | None = Field(default=None, description="Its key, PEM.")
+    ssl_self_signed: bool = Field(default=False, description="TLS with a certificate of our own, for phones on the same network.")
     allow_origin: list[str] = Field(default_factory=list, description="Further origins whose pages may open a call.")
 
     fetch_media: Literal["no", "public", "any"] = Field(
@@ -75,6 +80,21 @@ class ServeSettings(BaseSettings):
         if not (first.isdigit() and (last or first).isdigit() and 1024 <= int(first) <= int(last or first) <= 65_535):
             raise ValueError("a range of UDP ports is written 50000-50199, within 1024 to 65535")
         return value
+
+    @field_validator("trusted_proxy")
+    @classmethod
+    def _networks(cls, value: list[str]) -> list[str]:
+        for each in value:
+            ipaddress.ip_network(each, strict=False)
+        return value
+
+    @model_validator(mode="after")
+    def _one_certificate(self) -> "ServeSettings":
+        if self.ssl_self_signed and self.ssl_certfile is not None:
+            raise ValueError("--ssl-self-signed makes a certificate; leave --ssl-certfile out, or leave it out")
+        if (self.ssl_certfile is None) != (self.ssl_keyfile is None):
+            raise ValueError("a certificate needs its key: give both --ssl-certfile and --ssl-keyfile")
+        return self
 
     @field_validator("webrtc_address")
     @classmethod

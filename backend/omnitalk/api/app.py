@@ -10,6 +10,7 @@ import structlog
 from fastapi import FastAPI
 
 from omnitalk.assets import asset_dir
+from omnitalk.call.clock import SystemClock
 from omnitalk.call.config import CallConfig
 from omnitalk.engines.base import Engine, EngineError
 from omnitalk.engines.echo import EchoEngine
@@ -19,6 +20,7 @@ from omnitalk.settings import ServeSettings
 from omnitalk.transports.websocket import SocketConfig
 
 from . import calls, chat, health, models, page, realtime, speech, transcriptions
+from .auth import Guard, Keyring, Limits
 from .compression import PageCompression
 from .description import describe
 from .doors import Doors
@@ -80,7 +82,13 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
     app.mount("/profiles", PageFiles(directory=asset_dir("profiles")))
     app.mount("/", PageFiles(directory=asset_dir("web"), html=True))
     app.add_middleware(PageCompression)
-    app.add_middleware(SecurityHeaders)
+    if settings.auth is not None:
+        ring = Keyring.read(settings.auth.expanduser())
+        state.limits = limits = Limits(SystemClock())
+        signin = (asset_dir("web") / "signin.html").read_text()
+        origins, public = tuple(settings.allow_origin), settings.public_realtime_url
+        app.add_middleware(Guard, keyring=ring, limits=limits, signin=signin, allow_origin=origins, public_url=public)
+    app.add_middleware(SecurityHeaders, public_url=settings.public_realtime_url)
     app.add_middleware(PathPrefix, prefix=settings.root_path)
     return app
 

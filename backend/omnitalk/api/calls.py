@@ -21,6 +21,7 @@ from omnitalk.protocol.errors import ProtocolError
 from omnitalk.protocol.session import SessionPatch
 
 from . import origins
+from .auth.guard import KEY_SCOPE
 from .origins import check_origin, cors
 from .problems import problem_response
 from .state import state_of
@@ -48,11 +49,21 @@ async def open_call(request: Request) -> Response:
             why = state.webrtc_problem or "WebRTC is switched off on this server."
             raise ProtocolError("webrtc_unavailable", f"{why} Call over the WebSocket v1/realtime instead.")
         offer, patch, ticket = await _read(request)
-        if ticket is not None:
-            answer = await switchboard.resume(offer, ticket)
-        else:
-            duplex = request.query_params.get("duplex", "").lower() in ("1", "true", "yes", "on")
-            answer = await switchboard.call(offer, patch, duplex=duplex)
+        # The request is over at once; the call is what goes on.
+        key = request.scope.get(KEY_SCOPE)
+        leave = state.limits.enter(key) if state.limits is not None and key is not None else None
+        try:
+            if ticket is not None:
+                answer = await switchboard.resume(offer, ticket)
+            else:
+                duplex = request.query_params.get("duplex", "").lower() in ("1", "true", "yes", "on")
+                answer = await switchboard.call(offer, patch, duplex=duplex)
+        except BaseException:
+            if leave is not None:
+                leave()
+            raise
+        if leave is not None:
+            switchboard.when_gone(answer.call_id, leave)
     except (ProtocolError, EngineError) as problem:
         return problem_response(problem, cors(request))
     except ClientDisconnect:

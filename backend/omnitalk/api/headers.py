@@ -1,15 +1,20 @@
 """Security headers on every response."""
 
-from starlette.datastructures import MutableHeaders
+import re
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["SecurityHeaders"]
 
 _POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; "
-    "worker-src 'self' blob:; connect-src 'self' ws: wss:; base-uri 'self'; form-action 'self'; object-src 'none'"
+    "worker-src 'self' blob:; connect-src {connect}; base-uri 'self'; form-action 'self'; object-src 'none'; frame-ancestors 'self'"
 )
-"""``connect-src`` names ws: and wss: because the call's address may be another host (``--public-realtime-url``)."""
+
+_HOST = re.compile(r"[A-Za-z0-9.-]{1,253}(:\d{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:\d{1,5})?")
+"""What of a Host header may be put into another header."""
 
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -20,10 +25,18 @@ _HEADERS = {
 
 
 class SecurityHeaders:
-    """ASGI middleware."""
+    """ASGI middleware. ``public_url``: where the page's socket goes when it does not go here."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, public_url: str | None = None) -> None:
         self._app = app
+        public = urlsplit(public_url or "")
+        self._elsewhere = f" {public.scheme}://{public.netloc}" if public.netloc else ""
+
+    def _policy(self, scope: Scope) -> str:
+        host = Headers(scope=scope).get("host", "")
+        # Not every browser takes 'self' to mean the sockets of the page's own host.
+        sockets = f" ws://{host} wss://{host}" if _HOST.fullmatch(host) else ""
+        return _POLICY.format(connect=f"'self'{sockets}{self._elsewhere}")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Adds the headers to HTTP responses."""
@@ -36,7 +49,7 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
-                headers.setdefault("Content-Security-Policy", _POLICY)
+                headers.setdefault("Content-Security-Policy", self._policy(scope))
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

@@ -13,6 +13,8 @@ Problem = ProtocolError | EngineError
 """What a door catches and answers with."""
 
 _STATUS = {
+    "invalid_api_key": 401,
+    "missing_api_key": 401,
     "invalid_resume_token": 403,
     "origin_not_allowed": 403,
     "call_not_found": 404,

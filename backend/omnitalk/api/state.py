@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from omnitalk.transports.webrtc.ice import IceServer
     from omnitalk.transports.webrtc.switchboard import Switchboard
 
+    from .auth import Limits
+
 __all__ = ["AppState", "Loopback", "state_of", "state_of_app"]
 
 
@@ -35,7 +37,7 @@ class AppState:
     """``start_problem``: why the engine did not start, for ``/readyz`` and the page. ``sockets``: the tasks that serve one each.
 
     ``doors``: of the OpenAI-compatible APIs.
-    ``loopback``: the echo that a page measures its way with.
+    ``limits``: what each key may do; None when anybody may come in. ``loopback``: the echo that a page measures its way with.
     ``switchboard``: takes calls over WebRTC; None when it is off or ``webrtc_problem`` says why it cannot be.
     """
 
@@ -49,6 +51,7 @@ class AppState:
     switchboard: "Switchboard | None" = None
     webrtc_problem: str | None = None
     loopback: "Loopback | None" = None
+    limits: "Limits | None" = None
 
     @property
     def carriers(self) -> set[asyncio.Task[Any]]:

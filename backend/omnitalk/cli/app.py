@@ -2,7 +2,7 @@
 
 import typer
 
-from . import bench, chat, deploy, models, serve, web
+from . import auth, bench, chat, deploy, models, serve, web
 
 __all__ = ["main"]
 
@@ -17,6 +17,7 @@ app.command("serve")(serve.serve)
 app.command("web")(web.web)
 app.command("chat")(chat.chat)
 app.add_typer(models.app, name="models")
+app.add_typer(auth.app, name="auth")
 app.add_typer(deploy.app, name="deploy")
 app.add_typer(bench.app, name="bench")
 

@@ -28,6 +28,17 @@ def serve(
     llm_api_key_env: Annotated[str | None, typer.Option(help="Variable that holds that endpoint's key.")] = None,
     public_realtime_url: Annotated[str | None, typer.Option(help="ws(s):// address that the page uses verbatim.")] = None,
     root_path: Annotated[str | None, typer.Option(help="Path prefix that a reverse proxy strips.")] = None,
+    auth: Annotated[str | None, typer.Option(help="File of keys (omnitalk auth new-key): only who has one may come in.")] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="Address or network of a proxy whose X-Forwarded headers count.  [default: loopback]"),
+    ] = None,
+    ssl_certfile: Annotated[str | None, typer.Option(help="Certificate for TLS (PEM).")] = None,
+    ssl_keyfile: Annotated[str | None, typer.Option(help="Its key (PEM).")] = None,
+    ssl_self_signed: Annotated[
+        bool | None,
+        typer.Option("--ssl-self-signed", help="TLS with a certificate made here, so that phones may use a microphone."),
+    ] = None,
     allow_origin: Annotated[list[str] | None, typer.Option(help="Further origins whose pages may call (repeatable).")] = None,
     fetch_media: Annotated[str | None, typer.Option(help="Chat's media by URL: no, public, any (private too).  [default: no]")] = None,
     allowed_local_media_path: Annotated[str | None, typer.Option(help="Folder whose files chat may read by file:// URL.")] = None,

@@ -1,0 +1,7 @@
+"""Who may use a server: named keys for programs, a signed cookie or link for people's browsers."""
+
+from .guard import Guard
+from .keys import AuthFileError, Key, Keyring
+from .limits import Limits
+
+__all__ = ["AuthFileError", "Guard", "Key", "Keyring", "Limits"]

@@ -101,6 +101,10 @@ async def test_a_server_that_is_not_there(serve: Callable[..., str], visit: Open
         gone = line.url
     async with visit(serve("--no-webrtc", "--public-realtime-url", gone) + "/") as seen:
         await seen.page.get_by_role("button", name="Call", exact=True).click()
+        # The page itself came from a server that answers.
+        await expect(seen.page.get_by_role("alert")).to_contain_text("No call gets through")
+        await seen.page.route("**/config", lambda route: route.abort())
+        await seen.page.get_by_role("button", name="Try again").click()
         await expect(seen.page.get_by_role("alert")).to_contain_text("The server cannot be reached")
 
 

@@ -1,7 +1,7 @@
 /**
  * Judges a peer connection by its own statistics: is anything coming, and is it good enough to talk over?
  *
- * The server sends a packet every 20 ms for as long as the call lasts, silence included, so a path on which nothing comes is dead.
+ * The server sends a packet every 10 ms for as long as the call lasts, silence included, so a path on which nothing comes is dead.
  * @import { PathSample, PathFigures } from '../types.js'
  */
 

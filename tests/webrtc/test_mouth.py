@@ -1,4 +1,4 @@
-"""What is sent, 20 ms at a time, and what is told about it."""
+"""What is sent, packet by packet, and what is told about it."""
 
 import numpy as np
 import numpy.typing as npt
@@ -6,7 +6,7 @@ import pytest
 from omnitalk.media.audio import encode
 from omnitalk.protocol.server import ResponseOutputAudioDelta
 from omnitalk.transports.webrtc.mouth import Mouth, Progress
-from omnitalk.transports.webrtc.opus import FRAME
+from omnitalk.transports.webrtc.opus import FRAME, FRAME_MS
 
 Sound = npt.NDArray[np.float32]
 
@@ -19,8 +19,9 @@ def delta(ms: float, response: str = "a", *, rate: int = 24_000, level: float = 
 
 
 def drain(mouth: Mouth, frames: int) -> tuple[Sound, list[Progress]]:
+    """``frames`` of 20 ms."""
     sound, told = [], []
-    for _ in range(frames):
+    for _ in range(frames * 20 // FRAME_MS):
         samples, news = mouth.next_frame()
         sound.append(np.zeros(FRAME, np.float32) if samples is None else samples)
         told += news
@@ -41,7 +42,7 @@ def test_a_response_is_told_when_it_starts_as_it_goes_on_and_when_it_stops() -> 
     mouth.end("a", done=True)
     sound, told = drain(mouth, 20)
     assert loud_ms(sound) == pytest.approx(250, abs=1)
-    assert told[0] == Progress("a", 20.0, started=True)
+    assert told[0] == Progress("a", FRAME_MS, started=True)
     assert told[-1] == Progress("a", 250.0, stopped=True)
     played = [progress.played_ms for progress in told]
     assert played == sorted(played)
@@ -157,7 +158,7 @@ def test_what_a_listener_out_of_reach_missed_is_said_again_when_it_is_back() -> 
     # 1,200 ms were sent, 300 of them in vain: the last 100 ms of the first second, and what followed.
     assert np.count_nonzero(np.abs(sound - 0.2) < 0.05) / 24 == pytest.approx(100, abs=2)
     assert np.count_nonzero(np.abs(sound - 0.6) < 0.05) / 24 == pytest.approx(1_000, abs=2)
-    assert told[0].played_ms == 920.0
+    assert told[0].played_ms == 900.0 + FRAME_MS
     assert told[-1] == Progress("a", 2_000.0, stopped=True)
 
 
@@ -173,7 +174,7 @@ def test_no_more_is_said_again_than_is_kept() -> None:
 
 
 def test_after_sound_that_came_late_pauses_are_shortened_until_it_is_made_good_and_words_are_whole() -> None:
-    """A live source: a piece every frame, but for 200 ms in which none came and that then come at once."""
+    """A live source: a piece every 20 ms, but nobody asks for any during 200 ms."""
     mouth = Mouth()
     heard = []
     for frame in range(100):
@@ -183,7 +184,7 @@ def test_after_sound_that_came_late_pauses_are_shortened_until_it_is_made_good_a
         if not 40 <= frame < 50:
             heard.append(drain(mouth, 1)[0])
         if frame == 49:
-            mouth.fell_behind(10)
+            mouth.fell_behind(200 // FRAME_MS)
             assert mouth.waiting_ms >= 200
     assert mouth.waiting_ms <= 60
     mouth.end("a", done=True)

@@ -16,21 +16,25 @@ from aiortc.mediastreams import MediaStreamError
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from omnitalk.media.audio import encode
+from omnitalk.media.audio import Samples, encode
 from omnitalk.protocol.binary_codec import SUBPROTOCOL, decode_server, encode_client
 from omnitalk.protocol.client import InputAudioBufferAppend
 from omnitalk.protocol.server import ResponseOutputAudioDelta
 from omnitalk.transports.webrtc.ear import Packet
 from omnitalk.transports.webrtc.inside import hear_with
-from omnitalk.transports.webrtc.opus import FRAME, RTP_FRAME, RTP_RATE, SPEECH_RATE, OpusEncoder
+from omnitalk.transports.webrtc.opus import FRAME_MS, RTP_FRAME, RTP_RATE, SPEECH_RATE, OpusEncoder
 
 from .synthetic import lateness_ms
 
 _PIECE_S = 0.02
-_HUM = [(0.1 * np.sin(2 * np.pi * 200 * (np.arange(FRAME) / SPEECH_RATE + k * _PIECE_S))).astype(np.float32) for k in range(5)]
-"""A whole number of periods, so that it can go on for ever; loud enough that no encoder takes it for silence."""
-
 _RATE = 16_000
+
+
+def _hum(rate: int, seconds: float) -> Samples:
+    """200 Hz, loud enough that no encoder takes it for silence; whole periods, so that it can go on for ever."""
+    return (0.1 * np.sin(2 * np.pi * 200 * np.arange(int(rate * seconds)) / rate)).astype(np.float32)
+
+
 _PICTURE_EVERY = 50
 """Pieces of sound between two pictures: one a second, as the page sends for a model with units of a second."""
 
@@ -53,12 +57,14 @@ def picture() -> bytes:
 class SocketCall:
     """A call over the WebSocket, in binary frames as the page sends them."""
 
+    piece_ms = 1000 * _PIECE_S
+
     def __init__(self, order: dict[str, Any]) -> None:
         self._url = str(order["origin"]).replace("http", "ws", 1) + "/v1/realtime?duplex=1&autostart=0"
-        pieces = [encode(np.ascontiguousarray(np.interp(np.arange(320) * 1.5, np.arange(FRAME), hum)), "pcm16") for hum in _HUM]
+        piece = encode(_hum(_RATE, _PIECE_S), "pcm16")
         frames = [picture()] if order["camera"] else []
-        self._plain = [encode_client(InputAudioBufferAppend(audio=piece)) for piece in pieces]
-        self._seen = [encode_client(InputAudioBufferAppend(audio=pieces[0], video_frames=frames))] if frames else self._plain
+        self._plain = encode_client(InputAudioBufferAppend(audio=piece))
+        self._seen = encode_client(InputAudioBufferAppend(audio=piece, video_frames=frames)) if frames else self._plain
         self._tasks: list[asyncio.Task[None]] = []
         self._socket: ClientConnection | None = None
         self.sent = 0
@@ -77,8 +83,7 @@ class SocketCall:
         began = time.monotonic()
         while True:
             await asyncio.sleep(max(0.0, began + self.sent * _PIECE_S - time.monotonic()))
-            frames = self._seen if self.sent % _PICTURE_EVERY == 0 else self._plain
-            await socket.send(frames[self.sent % len(frames)])
+            await socket.send(self._seen if self.sent % _PICTURE_EVERY == 0 else self._plain)
             self.sent += 1
 
     async def _listen(self, socket: ClientConnection) -> None:
@@ -121,7 +126,7 @@ class _Hum(MediaStreamTrack):
     def __init__(self) -> None:
         super().__init__()
         encoder = OpusEncoder()
-        self._packets = [encoder.encode(_HUM[k % len(_HUM)]) for k in range(50)]
+        self._packets = [encoder.encode(_hum(SPEECH_RATE, FRAME_MS / 1000)) for _ in range(50)]
         self._began = 0.0
         self.sent = 0
 
@@ -129,7 +134,7 @@ class _Hum(MediaStreamTrack):
         if self.readyState != "live":
             raise MediaStreamError
         self._began = self._began or time.monotonic()
-        await asyncio.sleep(max(0.0, self._began + self.sent * _PIECE_S - time.monotonic()))
+        await asyncio.sleep(max(0.0, self._began + self.sent * FRAME_MS / 1000 - time.monotonic()))
         packet: av.Packet[Any] = av.Packet(self._packets[self.sent % len(self._packets)])
         packet.pts, packet.time_base = self.sent * RTP_FRAME, Fraction(1, RTP_RATE)
         self.sent += 1
@@ -156,6 +161,8 @@ class _Stopwatch:
 class PeerCall:
     """A call over a peer connection; to our server, or to anything that answers an offer."""
 
+    piece_ms = FRAME_MS
+
     def __init__(self, order: dict[str, Any]) -> None:
         self._offers, self._way = str(order["offers"]), str(order["way"])
         self._connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))
@@ -167,10 +174,6 @@ class PeerCall:
         self._picture = encode_client(InputAudioBufferAppend(video_frames=frames)) if frames else b""
         self._channel.on("open", self._open.set)
         self._channel.on("message", self._ack)
-
-    @property
-    def sent(self) -> int:
-        return self._hum.sent
 
     @property
     def arrivals(self) -> Arrivals:
@@ -225,7 +228,7 @@ async def run(order: dict[str, Any]) -> list[dict[str, Any]]:
         for call in calls:
             call.arrivals.clear()
         await asyncio.to_thread(sys.stdin.read)
-        return [{"sent": call.sent, "lateness_ms": lateness_ms(list(call.arrivals))} for call in calls]
+        return [{"piece_ms": call.piece_ms, "lateness_ms": lateness_ms(list(call.arrivals))} for call in calls]
     finally:
         await asyncio.gather(*(call.close() for call in calls))
 

@@ -48,10 +48,9 @@ class Loaded:
 
     @property
     def missed(self) -> int:
-        """Pieces of 20 ms that a page would have missed, and those that never came."""
-        came = sum(len(report.lateness_ms) for report in self.reports)
-        expected = int(len(self.reports) * self.seconds / 0.02)
-        return sum(report.missed for report in self.reports) + max(0, int(0.98 * expected) - came)
+        """Pieces that a page would have missed, and those that never came."""
+        lost = sum(max(0, int(0.98 * 1000 * self.seconds / report.piece_ms) - len(report.lateness_ms)) for report in self.reports)
+        return sum(report.missed for report in self.reports) + lost
 
 
 @asynccontextmanager

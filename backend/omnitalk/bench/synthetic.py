@@ -21,9 +21,9 @@ LATE_MS = 40.0
 
 @dataclass
 class Report:
-    """One call: pieces of sound that came, and how much later than the quickest each was, ms. ``sent``: pieces of microphone sound."""
+    """One call: pieces of sound that came, of ``piece_ms`` each, and how much later than the quickest each was, ms."""
 
-    sent: int
+    piece_ms: float
     lateness_ms: list[float]
 
     @property
@@ -82,7 +82,7 @@ async def synthetic_calls(
         process.stdin.close()
         async with asyncio.timeout(_PATIENCE_S):
             found = json.loads(await process.stdout.readline() or b"[]")
-            calls.reports = [Report(each["sent"], each["lateness_ms"]) for each in found]
+            calls.reports = [Report(each["piece_ms"], each["lateness_ms"]) for each in found]
             await process.wait()
     finally:
         if process.returncode is None:

@@ -1,7 +1,7 @@
 """The microphone of a call: RTP packets in, 16 kHz sound out, with nothing waited for that need not be.
 
-A packet that comes in its turn is decoded at once. One that comes early waits for its predecessors, up to ``_PATIENCE`` packets;
-then what is missing is taken for lost, and silence stands in for it so that the sound keeps its length.
+A packet that comes in its turn is decoded at once. One that comes early waits for its predecessors, up to ``_PATIENCE``; then what is
+missing is taken for lost, and silence stands in for it so that the sound keeps its length.
 """
 
 from collections.abc import Callable
@@ -19,8 +19,11 @@ __all__ = ["EAR_RATE", "Ear", "Packet"]
 EAR_RATE = 16_000
 """What recognisers and models listen at."""
 
-_PATIENCE = 3
-"""Packets (60 ms) that may wait for an older one: reordering on real networks is shorter, and a loss costs no more than this."""
+_PATIENCE = RTP_RATE * 60 // 1000
+"""Sound (60 ms) that may wait for an older packet: reordering on real networks is shorter, and a loss costs no more than this."""
+
+_MOST_EARLY = 12
+"""Packets that may wait, whatever their timestamps say."""
 
 _MAX_GAP = RTP_RATE
 """A hole of up to a second is filled with silence; after a longer one the sender had stopped, and nobody waits for its silence."""
@@ -65,7 +68,8 @@ class Ear:
             self._catch_up()
         else:
             self._early[packet.sequence_number] = packet
-            if len(self._early) > _PATIENCE:
+            waited = 0 if self._next_timestamp is None else _distance(self._next_timestamp, packet.timestamp, 32)
+            if waited > _PATIENCE or len(self._early) > _MOST_EARLY:
                 self._give_up_waiting()
         return False, None
 

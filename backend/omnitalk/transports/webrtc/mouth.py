@@ -1,4 +1,4 @@
-"""What the person will hear, and how far it is: speech in order by response, taken out 20 ms at a time.
+"""What the person will hear, and how far it is: speech in order by response, taken out one packet at a time.
 
 No clock and no network here: whoever sends the sound asks for the next frame when one is due.
 """
@@ -14,7 +14,7 @@ from omnitalk.protocol.audio_format import canonical_encoding
 from omnitalk.protocol.base import UNSET
 from omnitalk.protocol.server import ResponseOutputAudioDelta
 
-from .opus import FRAME, SPEECH_RATE
+from .opus import FRAME, FRAME_MS, SPEECH_RATE
 from .pending import Speech
 
 __all__ = ["Mouth", "Progress"]
@@ -23,13 +23,13 @@ _TAIL = SPEECH_RATE // 200
 _QUIET = 0.01
 """Below this level (-40 dB) nobody notices that a pause is shorter."""
 
-_PAUSE_FRAMES = 5
+_PAUSE_FRAMES = 100 // FRAME_MS
 """The first 100 ms of a pause stay."""
 
-_MARGIN = 2 * FRAME
+_MARGIN = SPEECH_RATE // 50
 """What stays here when a pause is shortened: a sound that was late before will be late again."""
 
-_REPORT_FRAMES = 5
+_REPORT_FRAMES = 100 // FRAME_MS
 """How often progress is told while a response sounds: every 100 ms, as often as a page would."""
 
 
@@ -124,7 +124,7 @@ class Mouth:
     # -- what comes out -------------------------------------------------------------------------------------------------
 
     def next_frame(self) -> tuple[Samples | None, list[Progress]]:
-        """20 ms of sound, None for silence, and what is to be told with it."""
+        """A packet's sound, None for silence, and what is to be told with it."""
         told: list[Progress] = []
         tail, self._tail = self._tail, None
         if self.held or self.away or not (self._speeches or tail is not None):
@@ -191,7 +191,7 @@ class Mouth:
                 return
             self._draw(speech, next_)
             speech.owed -= FRAME
-            self.shortened_ms += 20
+            self.shortened_ms += FRAME_MS
 
     def _tell(self, speech: Speech, told: list[Progress], *, fresh: bool) -> None:
         speech.told_frames += 1

@@ -29,7 +29,8 @@ from .ear import EAR_RATE, Ear
 from .ice import media_addresses
 from .inside import hear_with, path_died, place_sockets, wait_to_be_called
 from .mouth import Mouth, Progress
-from .sdp import publish
+from .opus import FRAME_MS
+from .sdp import ask_for_packets_of, publish
 from .speaker import Speaker
 
 __all__ = ["Peer"]
@@ -81,7 +82,7 @@ class Peer:
         place_sockets(ice, media_addresses(self._config.addresses, loopback=self._config.loopback), self._config.ports)
         wait_to_be_called(ice)
         await connection.setLocalDescription()
-        return publish(connection.localDescription.sdp, self._config.public_address)
+        return publish(ask_for_packets_of(FRAME_MS, connection.localDescription.sdp), self._config.public_address)
 
     # -- the call ---------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The track that a peer hears: a packet every 20 ms for as long as the call lasts, speech or silence, by the monotonic clock."""
+"""The track that a peer hears: a packet every 10 ms for as long as the call lasts, speech or silence, by the monotonic clock."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -19,7 +19,7 @@ _FRAME_S = RTP_FRAME / RTP_RATE
 _TIME_BASE = Fraction(1, RTP_RATE)
 
 _AWAY_S = 0.7
-"""A microphone sends every 20 ms; when nothing came for so long, nothing gets there either. Longer than the gaps of bad Wi-Fi."""
+"""A microphone never stops sending; when nothing came for so long, nothing gets there either. Longer than the gaps of bad Wi-Fi."""
 
 _TOO_LATE_S = 0.1
 """After a stall longer than this the clock leaps instead of catching up: a burst would stay in the listener's buffer as delay."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from omnitalk.gradio_tab.talk import wav
 
 from .support.browser import Caller, opened
 from .support.proxies import proxied, there
@@ -55,6 +56,16 @@ def test_page_calls_and_documents_work(server: Callable[..., Server], tmp_path: 
                 assert caller.session("session.state.transport.kind") == path
                 answered(caller)
                 assert caller.errors == []
+        with opened(f"{url}gradio/", ear=False, ignore_https_errors=True) as visitor:
+            box = visitor.page.get_by_placeholder("Write, record")
+            box.wait_for(timeout=30_000)
+            recording = {"name": "question.wav", "mimeType": "audio/wav", "buffer": wav(bytes(48_000))}
+            visitor.page.locator("input[type=file]").first.set_input_files(recording)  # type: ignore[arg-type]
+            visitor.page.locator(".thumbnail-item").first.wait_for()
+            box.fill("What was that?")
+            box.press("Enter")
+            visitor.page.get_by_text("it was sent").first.wait_for(timeout=20_000)
+            assert [line for line in visitor.errors if "404" not in line] == []
         with httpx.Client(verify=False, base_url=url, trust_env=False, follow_redirects=True) as client:
             assert client.get("docs").status_code == 200
             assert client.get("openapi.json").json()["openapi"].startswith("3.")

@@ -6,6 +6,9 @@ import "./status.js";
 const call = /** @type {HTMLElement & {session: unknown}} */ (document.querySelector("omnitalk-call"));
 const status = /** @type {OmnitalkStatus} */ (document.querySelector("omnitalk-status"));
 const main = document.querySelector("main");
+const frame = /** @type {HTMLIFrameElement} */ (document.querySelector("#demo iframe"));
+const demoTab = /** @type {HTMLElement} */ (document.getElementById("tab-demo"));
+let demo = "";
 const tabs = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[role=tab]")]);
 
 /** @param {HTMLElement} chosen @param {boolean} [focus] */
@@ -19,21 +22,30 @@ function show(chosen, focus = false) {
   }
   if (main) main.scrollTop = 0; // both panels share it, and each begins at its top
   status.active = chosen.id === "tab-status";
+  // Asked for when somebody wants it: it is many times as large as the page.
+  if (chosen.id === "tab-demo" && !frame.src) frame.src = demo;
   if (focus) chosen.focus();
 }
 
-for (const [i, tab] of tabs.entries()) {
+for (const tab of tabs) {
   tab.addEventListener("click", () => show(tab));
   tab.addEventListener("keydown", (event) => {
-    const to = {ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: tabs.length - 1}[event.key];
+    const there = tabs.filter((each) => !each.hidden);
+    const at = there.indexOf(tab);
+    const to = {ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: there.length - 1}[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    show(tabs[(to + tabs.length) % tabs.length], true);
+    show(there[(to + there.length) % there.length], true);
   });
 }
 
 call.setAttribute("transport", new URLSearchParams(location.search).get("transport") ?? "");
-call.addEventListener("config", (event) => { status.config = /** @type {CustomEvent} */ (event).detail; });
+call.addEventListener("config", (event) => {
+  const config = /** @type {CustomEvent} */ (event).detail;
+  status.config = config;
+  demo = config.gradio ?? "";
+  demoTab.hidden = !demo;
+});
 
 const THEMES = /** @type {const} */ (["system", "light", "dark"]);
 const WORDS = {system: "Colours: as the system", light: "Colours: light", dark: "Colours: dark"};

@@ -54,6 +54,7 @@ class ServeSettings(BaseSettings):
     max_body_bytes: int = Field(default=32 * 1024 * 1024, ge=1024, description="Largest body of an API request.")
     body_within_s: float = Field(default=60.0, gt=0, description="How long the body of an API request may take to arrive.")
 
+    gradio: bool = Field(default=True, description="The demo at gradio/, where gradio is installed.")
     loopback: bool = Field(default=True, description="Say back what a page sends to measure its way: no model, at most four at once.")
     webrtc: bool = Field(default=True, description="Take calls over WebRTC beside those over WebSockets.")
     webrtc_address: list[str] = Field(default_factory=list, description="Addresses for media; by default all of the machine's.")

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 import msgspec
 import structlog
 from fastapi import FastAPI
+from fastapi.responses import JSONResponse
 
 from omnitalk.assets import asset_dir
 from omnitalk.call.clock import SystemClock
@@ -65,6 +66,8 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
             for board in state.switchboards:
                 await board.close()
             await echo.stop()
+            if state.demo is not None:
+                await state.demo.close()
             starting.cancel()
             await asyncio.gather(starting, return_exceptions=True)
             await engine.stop()
@@ -80,6 +83,7 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
         log.warning("no_docs", problem="/docs stays empty: pip install fastapi-swagger. /openapi.json is there.")
     app.mount("/shared_ui", PageFiles(directory=asset_dir("shared_ui")))
     app.mount("/profiles", PageFiles(directory=asset_dir("profiles")))
+    _add_demo(app, state)
     app.mount("/", PageFiles(directory=asset_dir("web"), html=True))
     app.add_middleware(PageCompression)
     if settings.auth is not None:
@@ -119,6 +123,30 @@ def _add_switchboards(state: AppState) -> None:
     except Unsupported as problem:
         state.webrtc_problem = str(problem)
         log.warning("no_webrtc", problem=state.webrtc_problem)
+
+
+def _add_demo(app: FastAPI, state: AppState) -> None:
+    """The Gradio demo, where it is wanted and installed; else its address says what is missing."""
+    capabilities = state.hub.engine.capabilities
+    profile = state.profiles.get(capabilities.profile)
+    why = "The demo is switched off on this server (--no-gradio)."
+    if state.settings.gradio and find_spec("gradio") is None:
+        why = "The demo is not installed on this server: pip install 'omnitalk[demo]'."
+        log.info("no_demo", problem=why)
+    elif state.settings.gradio:
+        from omnitalk.gradio_tab.answers import InProcess, Preset
+        from omnitalk.gradio_tab.mount import PATH, Demo
+
+        presets = [Preset(each.title, each.instructions) for each in profile.presets] if profile is not None else []
+        takes_voice = profile is not None and "voice_reference" in profile.controls
+        state.demo = Demo(InProcess(state.hub.engine, state.doors.reader, takes_voice), presets)
+        app.mount(PATH, state.demo)
+        return
+
+    @app.get("/gradio", include_in_schema=False)
+    @app.get("/gradio/", include_in_schema=False)
+    async def no_demo() -> JSONResponse:
+        return JSONResponse({"error": {"code": "not_found", "message": why}}, status_code=404)
 
 
 async def _start(state: AppState) -> None:

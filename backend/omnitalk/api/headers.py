@@ -13,6 +13,13 @@ _POLICY = (
     "worker-src 'self' blob:; connect-src {connect}; base-uri 'self'; form-action 'self'; object-src 'none'; frame-ancestors 'self'"
 )
 
+_DEMO_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; font-src 'self' data:; "
+    "img-src 'self' data: blob:; media-src 'self' data: blob:; worker-src 'self' blob:; connect-src {connect} data: blob:; "
+    "base-uri 'self'; form-action 'self'; object-src 'none'; frame-ancestors 'self'"
+)
+"""Gradio brings scripts and styles within its page and makes functions of strings; nothing from elsewhere all the same."""
+
 _HOST = re.compile(r"[A-Za-z0-9.-]{1,253}(:\d{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:\d{1,5})?")
 """What of a Host header may be put into another header."""
 
@@ -36,7 +43,9 @@ class SecurityHeaders:
         host = Headers(scope=scope).get("host", "")
         # Not every browser takes 'self' to mean the sockets of the page's own host.
         sockets = f" ws://{host} wss://{host}" if _HOST.fullmatch(host) else ""
-        return _POLICY.format(connect=f"'self'{sockets}{self._elsewhere}")
+        path = str(scope["path"]).removeprefix(str(scope.get("root_path", "")))
+        policy = _DEMO_POLICY if path.startswith("/gradio") else _POLICY
+        return policy.format(connect=f"'self'{sockets}{self._elsewhere}")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Adds the headers to HTTP responses."""
@@ -44,12 +53,14 @@ class SecurityHeaders:
             await self._app(scope, receive, send)
             return
 
+        policy = self._policy(scope)  # now: routing writes into the scope
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
-                headers.setdefault("Content-Security-Policy", self._policy(scope))
+                headers.setdefault("Content-Security-Policy", policy)
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

@@ -33,6 +33,7 @@ async def config(request: Request) -> JSONResponse:
         "profiles": [{**profile.as_dict(), "module": f"profiles/{profile.id}/profile.js"} for profile in state.profiles.values()],
         "realtime": {"path": "v1/realtime", "public_url": state.settings.public_realtime_url, "subprotocol": SUBPROTOCOL},
         "webrtc": None if state.switchboard is None else {"path": "v1/realtime/calls", "ice_servers": "v1/realtime/ice_servers"},
+        "gradio": None if state.demo is None else "gradio/",
         "loopback": state.loopback is not None,
         "limits": {
             "calls": state.hub.slots,

@@ -16,6 +16,7 @@ from omnitalk.transports.websocket import SocketConfig
 from .doors import Doors
 
 if TYPE_CHECKING:
+    from omnitalk.gradio_tab.mount import Demo
     from omnitalk.transports.webrtc.ice import IceServer
     from omnitalk.transports.webrtc.switchboard import Switchboard
 
@@ -52,6 +53,7 @@ class AppState:
     webrtc_problem: str | None = None
     loopback: "Loopback | None" = None
     limits: "Limits | None" = None
+    demo: "Demo | None" = None
 
     @property
     def carriers(self) -> set[asyncio.Task[Any]]:

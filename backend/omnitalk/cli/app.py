@@ -2,7 +2,7 @@
 
 import typer
 
-from . import auth, bench, chat, deploy, models, serve, web
+from . import auth, bench, chat, deploy, gradio_demo, models, serve, web
 
 __all__ = ["main"]
 
@@ -16,6 +16,7 @@ app = typer.Typer(
 app.command("serve")(serve.serve)
 app.command("web")(web.web)
 app.command("chat")(chat.chat)
+app.command("gradio")(gradio_demo.gradio)
 app.add_typer(models.app, name="models")
 app.add_typer(auth.app, name="auth")
 app.add_typer(deploy.app, name="deploy")

@@ -43,6 +43,9 @@ def serve(
     fetch_media: Annotated[str | None, typer.Option(help="Chat's media by URL: no, public, any (private too).  [default: no]")] = None,
     allowed_local_media_path: Annotated[str | None, typer.Option(help="Folder whose files chat may read by file:// URL.")] = None,
     max_requests: Annotated[int | None, typer.Option(help="API requests answered at once.  [default: 16]")] = None,
+    gradio: Annotated[
+        bool | None, typer.Option("--gradio/--no-gradio", help="The demo at gradio/.  [default: if gradio is installed]")
+    ] = None,
     loopback: Annotated[bool | None, typer.Option("--loopback/--no-loopback", help="Let pages measure their way.  [default: yes]")] = None,
     webrtc: Annotated[bool | None, typer.Option("--webrtc/--no-webrtc", help="Take calls over WebRTC too.  [default: yes]")] = None,
     webrtc_address: Annotated[list[str] | None, typer.Option(help="Address for WebRTC media (repeatable).  [default: all]")] = None,

@@ -1,0 +1,96 @@
+"""The demo within a server's app, and alone beside somebody else's server."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from starlette.types import Receive, Scope, Send
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from .answers import Answers, Preset
+
+__all__ = ["PATH", "Demo", "run_alone"]
+
+PATH = "/gradio"
+
+_CSS = ".omnitalk-embedded { display: block; height: min(78vh, 820px); } footer { display: none !important; }"
+
+
+def _quiet() -> None:
+    # Before gradio is imported: it asks for nothing from outside, and tells nobody that it runs.
+    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+
+class Demo:
+    """The demo as an ASGI app for ``app.mount``. Gradio takes seconds to import, so it is built for the first person who opens it."""
+
+    def __init__(self, answers: "Answers", presets: "Sequence[Preset]") -> None:
+        self._answers, self._presets = answers, presets
+        self._building = asyncio.Lock()
+        self._life = contextlib.AsyncExitStack()
+        self._app: FastAPI | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Builds it when it is not there, and hands the request on."""
+        async with self._building:
+            if self._app is None:
+                app = await asyncio.to_thread(self._build)
+                # What the server's own start would have done for it.
+                await self._life.enter_async_context(app.router.lifespan_context(app))
+                self._app = app
+        await self._app(scope, receive, send)
+
+    def _build(self) -> "FastAPI":
+        _quiet()
+        import gradio as gr
+        from fastapi import FastAPI
+
+        from .page import build, head
+
+        demo = build(self._answers, self._presets, call_base="../")
+        options: dict[str, Any] = {"theme": _theme(), "css": _CSS, "head": head("../")}
+        inner = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+        gr.mount_gradio_app(inner, demo, path="/", show_error=True, ssr_mode=False, max_file_size="24mb", footer_links=[], **options)
+        return inner
+
+    async def close(self) -> None:
+        """With the server."""
+        await self._life.aclose()
+
+
+def run_alone(answers: "Answers", *, host: str, port: int) -> None:
+    """Serves the demo until interrupted."""
+    _quiet()
+    from .answers import Preset
+    from .page import build, head
+
+    demo = build(answers, [Preset("Friendly", "Answer in one or two short sentences.")], call_base=None)
+    demo.launch(
+        server_name=host,
+        server_port=port,
+        share=False,
+        ssr_mode=False,
+        show_error=True,
+        max_file_size="24mb",
+        footer_links=[],
+        theme=_theme(),
+        css=_CSS,
+        head=head(None),
+    )
+
+
+def _theme() -> Any:
+    import gradio as gr
+
+    # The system's own fonts: nothing is fetched from anywhere.
+    return gr.themes.Base(
+        primary_hue="emerald",
+        neutral_hue="stone",
+        font=["ui-sans-serif", "system-ui", "sans-serif"],
+        font_mono=["ui-monospace", "Menlo", "Consolas", "monospace"],
+    )

@@ -42,7 +42,8 @@ DIAL = """async configuration => {
     return null;
   };
   call.packetsSent = async () => {
-    for (const report of (await pc.getStats()).values()) if (report.type === 'outbound-rtp' && report.kind === 'audio') return report.packetsSent;
+    for (const report of (await pc.getStats()).values())
+      if (report.type === 'outbound-rtp' && report.kind === 'audio') return report.packetsSent;
     return null;
   };
   return {status: answer.status, candidates: offer.includes('a=candidate')};

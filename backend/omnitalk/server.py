@@ -70,8 +70,8 @@ def make_server(settings: ServeSettings, app: FastAPI) -> CallServer:
         server_header=False,
         ssl_certfile=certificate,
         ssl_keyfile=key,
-        # Whose X-Forwarded-For and -Proto are believed; anybody else's say nothing.
-        forwarded_allow_ips=settings.trusted_proxy or ["127.0.0.1", "::1"],
+        # The app looks at forwarded headers itself, prefix and all.
+        proxy_headers=False,
     )
     return CallServer(config, app)
 

@@ -65,6 +65,11 @@ class ServeSettings(BaseSettings):
     turn_ttl_s: int = Field(default=3600, ge=60, le=86_400, description="How long credentials for turn: URLs are good.")
 
     @property
+    def trusted_proxies(self) -> list[str]:
+        """Addresses and networks; this machine's own when none are named."""
+        return self.trusted_proxy or ["127.0.0.1", "::1"]
+
+    @property
     def media_ports(self) -> tuple[int, int] | None:
         """``webrtc_ports`` as numbers, both ends included."""
         if self.webrtc_ports is None:

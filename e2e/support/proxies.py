@@ -21,6 +21,7 @@ from .server import free_port
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
 NGINX = """
+{user}
 daemon off;
 pid {folder}/nginx.pid;
 error_log {folder}/error.log warn;
@@ -76,6 +77,8 @@ def nginx_site(port: int, upstream: int, mount: str, tls: tuple[Path, Path], *, 
     site = site.replace("http://127.0.0.1:7862/;", f"http://127.0.0.1:{upstream}{'' if keeps else '/'};")
     if mount == "/":
         site = site.replace("location = /talk { return 301 /talk/; }", "").replace("location /talk/ {", "location / {")
+    if mount == "/" or keeps:
+        site = site.replace("proxy_set_header X-Forwarded-Prefix /talk;", "")
     if not upgrades:
         site = "\n".join(
             line for line in site.splitlines() if "proxy_set_header Upgrade" not in line and "proxy_set_header Connection" not in line
@@ -92,6 +95,8 @@ def caddy_site(port: int, upstream: int, mount: str, tls: tuple[Path, Path], *, 
         site = site.replace("handle_path", "handle")
     if mount == "/":
         site = site.replace("\tredir /talk /talk/ permanent\n", "").replace("handle_path /talk/*", "handle")
+    if mount == "/" or keeps:
+        site = site.replace("header_up X-Forwarded-Prefix /talk", "")
     return "{\n\tadmin off\n\tauto_https disable_redirects\n}\n" + site
 
 
@@ -102,7 +107,7 @@ def proxied(proxy: str, folder: Path, upstream: int, mount: str = "/", *, keeps:
     if proxy == "nginx":
         file = folder / "nginx.conf"
         site = nginx_site(port, upstream, mount, tls, keeps=keeps, upgrades=upgrades)
-        file.write_text(NGINX.format(folder=folder, site=site))
+        file.write_text(NGINX.format(folder=folder, site=site, user="user root;" if os.getuid() == 0 else ""))
         command = [shutil.which("nginx") or "/usr/sbin/nginx", "-c", str(file), "-p", str(folder), "-e", str(folder / "error.log")]
     else:
         file = folder / "Caddyfile"

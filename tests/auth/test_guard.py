@@ -177,3 +177,16 @@ async def test_headers_that_claim_to_come_from_a_proxy_count_only_from_one(file:
         for name, value in odd.items():
             answer = await client.get("/", headers={"accept": "text/html", name: value})
             assert (answer.status_code, answer.headers["location"]) == (303, "./signin")
+
+
+async def test_a_prefix_counts_when_a_trusted_proxy_says_it_and_when_it_is_one() -> None:
+    told = {"accept": "text/html", "x-forwarded-prefix": "/some/talk"}
+    async with serving(gradio=False) as live, web(live) as client:
+        made = await client.get("/config", headers=told)
+        assert made.status_code == 200
+        assert (await client.get("/some/talk/config", headers=told)).status_code == 200
+        # No such place, and nothing of it comes back in a redirect.
+        for odd in ("//evil.example", "/../etc", "/a b", "/x\tset", "/" + "a" * 5_000, "/..", "/a/./b"):
+            assert (await client.get("/config", headers={"x-forwarded-prefix": odd})).status_code == 200
+    async with serving(trusted_proxy=["192.0.2.1"], gradio=False) as live, web(live) as client:
+        assert (await client.get("/some/talk/config", headers=told)).status_code == 404

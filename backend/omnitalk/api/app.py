@@ -9,6 +9,7 @@ import msgspec
 import structlog
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from omnitalk.assets import asset_dir
 from omnitalk.call.clock import SystemClock
@@ -93,7 +94,9 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
         origins, public = tuple(settings.allow_origin), settings.public_realtime_url
         app.add_middleware(Guard, keyring=ring, limits=limits, signin=signin, allow_origin=origins, public_url=public)
     app.add_middleware(SecurityHeaders, public_url=settings.public_realtime_url)
-    app.add_middleware(PathPrefix, prefix=settings.root_path)
+    # From the outside in: the prefix is told by the peer itself, and then the peer is whom the proxy names.
+    app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.trusted_proxies)
+    app.add_middleware(PathPrefix, prefix=settings.root_path, trusted=settings.trusted_proxies)
     return app
 
 

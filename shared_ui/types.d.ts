@@ -160,6 +160,7 @@ export interface CallStats {
   picturesSent: number;
   picturesSkipped: number;
   picturesReplaced: number;
+  picturesLate: number;
   micPiecesDropped: number;
   micBacklogPieces: number;
   reconnects: number;

@@ -7,6 +7,7 @@
 import { PictureSource } from './camera.js';
 import { pictureProblem } from './problems.js';
 
+const LATE_MS = 250; // a picture is asked for 200 ms before its unit closes, and the sound before it is on its way too
 const TALKING = new Set(['live', 'reconnecting']);
 
 export class CallPictures extends EventTarget {
@@ -19,6 +20,7 @@ export class CallPictures extends EventTarget {
     this.source = null;
     /** @type {CallState['pictures']} */
     this.shown = null;
+    this.late = 0; // pictures that a busy machine made too late to show
   }
 
   /** For a preview. */
@@ -89,9 +91,15 @@ export class CallPictures extends EventTarget {
   /** One of a unit's moments has come. @param {number} moment */
   async take(moment) {
     if (!this.#wanted) return;
+    const asked = performance.now();
     const blobs = (await this.source?.take(moment, this.#moments, this.#room)) ?? [];
     const jpegs = await Promise.all(blobs.map((blob) => blob.arrayBuffer()));
     if (jpegs.length === 0 || !this.#wanted || !this.shown) return;
+    // The unit is over: to the next one this would be old news.
+    if (performance.now() - asked > LATE_MS) {
+      this.late++;
+      return;
+    }
     const { profile } = this.session;
     if (profile.sendPicture) profile.sendPicture(jpegs[0], this.session);
     else this.session.sendFrames(jpegs);

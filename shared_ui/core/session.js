@@ -506,7 +506,7 @@ export class CallSession extends EventTarget {
   /** @returns {Promise<Partial<CallStats>>} */
   async stats() {
     const line = (await this.#line?.stats()) ?? {};
-    return { ...this.#audio?.counters, ...line, outputLatencyMs: (this.#audio?.latency ?? 0) * 1000 };
+    return { ...this.#audio?.counters, ...line, picturesLate: this.#pictures.late, outputLatencyMs: (this.#audio?.latency ?? 0) * 1000 };
   }
 
   /** What can be said about the call now. @returns {Promise<import('../types.js').Figures>} */

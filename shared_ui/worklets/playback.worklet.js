@@ -13,7 +13,7 @@ import { Speech } from './speech.js';
 import { StartBuffer } from './start-buffer.js';
 
 const FORGOTTEN = 64; // flushed responses remembered; a late piece follows its flush within one round trip
-const PASSING_MS = 3000; // longer than any jitter buffer holds a live stream's sound back; the next response opens the gate long before
+const PASSING_MS = 2_000; // longer than a live stream's sound stays on its way, even on a machine that stalls; the next response reopens it
 const METER_QUANTA = 14; // about 40 ms
 const TAP_QUANTA = 8;
 

@@ -5,15 +5,15 @@ destination. A round: ask for a long reply, let it sound, decide to cut inside t
 """
 
 import asyncio
-import base64
 import statistics
 import time
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
-from .chromium import FLAGS, executable
+from .chromium import FLAGS, clock_ahead_ms, executable
+from .hearing import Recording, loudest
 from .machine import Watch, describe
 
 __all__ = ["Transport", "last_sound_ms", "main", "measure"]
@@ -24,21 +24,16 @@ _NAMES: Final[dict[Transport, str]] = {"websocket": "WebSocket", "webrtc": "WebR
 _EAR = Path(__file__).parent / "ear.js"
 
 
-def last_sound_ms(record: dict[str, Any], after_ms: float, window_ms: float = 700.0) -> float:
-    """Epoch ms of the last audible sample in the window after ``after_ms``, in one record of the ear; ``after_ms`` if there is none.
+def last_sound_ms(recording: Recording, after_ms: float, window_ms: float = 700.0) -> float:
+    """From ``after_ms`` (epoch) to the end of the last audible sample in the window that follows; 0 if there is none.
 
     Raises ``RuntimeError`` when it was silent before that too: then there was nothing to cut.
-    A block's arrival on the page's main thread is late by at least its transport and at most by a busy thread; the least late block of
-    the record says when frame 0 was rendered.
     """
-    samples = np.frombuffer(base64.b64decode(record["pcm"]), "<i2").astype(np.float32) / 32768
-    rate, first = record["rate"], record["firstFrame"]
-    frame_zero_ms = min(arrived - 1000.0 * frame / rate for frame, arrived in record["wallMs"])
-    start = int((after_ms - frame_zero_ms) * rate / 1000.0) - first
-    if not np.any(np.abs(samples[max(0, start - rate // 5) : max(0, start)]) > _AUDIBLE):
+    rate, start = recording.rate, max(0, recording.index_at(after_ms))
+    if not np.any(np.abs(recording.samples[max(0, start - rate // 5) : start]) > _AUDIBLE):
         raise RuntimeError("Nothing sounded in the 200 ms before the cut, so there is nothing to measure.")
-    loud = np.flatnonzero(np.abs(samples[max(0, start) : start + int(window_ms * rate / 1000.0)]) > _AUDIBLE)
-    return after_ms if not len(loud) else frame_zero_ms + 1000.0 * (first + max(0, start) + int(loud[-1]) + 1) / rate
+    loud = np.flatnonzero(np.abs(recording.samples[start : start + int(window_ms * rate / 1000.0)]) > _AUDIBLE)
+    return 1000.0 * (int(loud[-1]) + 1) / rate if len(loud) else 0.0
 
 
 async def measure(rounds: int, transport: Transport = "websocket") -> list[float]:
@@ -76,12 +71,12 @@ async def measure(rounds: int, transport: Transport = "websocket") -> list[float
                 await page.wait_for_function("document.querySelector('omnitalk-call').session.state.activity === 'speaking'")
                 # Not always at the same place of a render quantum or of the page's work.
                 await asyncio.sleep(0.9 + 0.037 * (number % 7))
-                decided_ms = time.time() * 1000.0
+                ahead_ms = await clock_ahead_ms(page)
+                decided_ms = time.time() * 1000.0 + ahead_ms
                 runner.receive(runner.call.attachment, BargeIn())
                 await asyncio.sleep(1.0)
                 records = await page.evaluate("window.ear.read()")
-                record = max(records, key=lambda each: len(each["pcm"]))
-                delays.append(last_sound_ms(record, decided_ms) - decided_ms)
+                delays.append(last_sound_ms(loudest(records), decided_ms))
             await browser.close()
     finally:
         server.should_exit = True

@@ -7,7 +7,6 @@ does to a real microphone's sound, such as echo cancellation, which would fight 
 """
 
 import asyncio
-import base64
 import contextlib
 import tempfile
 import time
@@ -25,7 +24,8 @@ from omnitalk.protocol.client import BargeIn
 
 from .aiortc_echo import AiortcEcho
 from .chirps import onsets_ms, pair_up, write_wav
-from .chromium import FLAGS, executable
+from .chromium import FLAGS, clock_ahead_ms, executable
+from .hearing import loudest
 from .machine import Watch, describe
 from .stacks import AIORTC_PATH, Heard, Stack, chosen
 from .synthetic import synthetic_calls
@@ -80,16 +80,10 @@ class _Rig:
             await runner.end("client_close")
 
 
-def _pcm(text: str) -> npt.NDArray[np.float32]:
-    return np.asarray(np.frombuffer(base64.b64decode(text), "<i2"), dtype=np.float32) / np.float32(32768)
-
-
 def _onsets(records: Sequence[dict[str, Any]], name: str) -> npt.NDArray[np.float64]:
     """Chirps in whichever context carries them, as epoch ms."""
-    loudest = max(records, key=lambda record: float(np.abs(_pcm(record[name])).max(initial=0.0)))
-    zero_ms = min(arrived - 1000.0 * frame / loudest["rate"] for frame, arrived in loudest["wallMs"])
-    first_ms = 1000.0 * loudest["firstFrame"] / loudest["rate"]
-    return np.asarray(zero_ms + first_ms + onsets_ms(_pcm(loudest[name]), loudest["rate"]))
+    recording = loudest(records, name)
+    return recording.wall_ms(onsets_ms(recording.samples, recording.rate))
 
 
 def _reached(session: Heard, rate: int) -> npt.NDArray[np.float64]:
@@ -124,7 +118,7 @@ async def _one_start(playwright: Any, rig: _Rig, seconds: float, into: Measured)
         missing = float(await page.evaluate(stack.missing))
         await asyncio.sleep(seconds - 1.0)
         into.server_cores += (time.process_time() - own) / (time.monotonic() - began)
-        reached = _reached(session, stack.rate)
+        reached = _reached(session, stack.rate) + await clock_ahead_ms(page)
         records = await page.evaluate("window.ear.read()")
         into.missing += float(await page.evaluate(stack.missing)) - missing
         if stack.holds:

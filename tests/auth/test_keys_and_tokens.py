@@ -79,8 +79,8 @@ def test_a_key_has_so_many_a_minute_and_so_many_at_once() -> None:
     first, _second = limits.enter(key), limits.enter(key)
     with pytest.raises(ProtocolError, match="2 requests and calls at once"):
         limits.enter(key)
-    first()
-    first()
+    first.leave()
+    first.leave()
     limits.enter(key)
     with pytest.raises(ProtocolError):
         limits.enter(key)

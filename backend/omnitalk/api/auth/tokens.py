@@ -7,8 +7,8 @@ from typing import Literal
 
 __all__ = ["Kind", "sign", "verify"]
 
-Kind = Literal["cookie", "link"]
-"""A link is exchanged for a cookie; neither passes for the other."""
+Kind = Literal["cookie", "guest", "link"]
+"""A link is exchanged for a guest's cookie, a key for a cookie that is renewed while it is used; none passes for another."""
 
 _LONGEST = 512
 

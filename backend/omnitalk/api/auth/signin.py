@@ -27,7 +27,8 @@ _KNOWN_PEERS = 1_024
 _LONGEST_PEER = 64
 _MAX_FORM = 4_096
 _FORM_S = 10.0
-_HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
+_HEADERS = {"Cache-Control": "no-store"}
+"""No stricter referrer policy than everywhere: under ``no-referrer`` the form would be sent with ``Origin: null``."""
 
 
 class SignIn:
@@ -65,8 +66,7 @@ class SignIn:
             return Response(self._page(problem.message), refusal.status_code, {**_HEADERS, **kept}, "text/html")
         except ClientDisconnect:
             return Response(status_code=400)
-        # A form posted under no-referrer would say `Origin: null`.
-        return Response(self._page(""), headers={"Cache-Control": "no-store"}, media_type="text/html")
+        return Response(self._page(""), headers=_HEADERS, media_type="text/html")
 
     def _enter_with_key(self, secret: str, request: Request) -> Response:
         if request.headers.get("origin") is not None and not origin_allowed(request, self._origins, self._public_url):
@@ -83,7 +83,7 @@ class SignIn:
         return self._welcome(found[0], request, guest_until=found[1])
 
     def _welcome(self, name: str, request: Request, *, guest_until: float | None = None) -> Response:
-        answer = RedirectResponse("./", status_code=303, headers=_HEADERS)
+        answer = RedirectResponse("./", status_code=303, headers={**_HEADERS, "Referrer-Policy": "no-referrer"})
         set_cookie(answer, self._keyring.secret, request.scope, name, self._wall(), guest_until=guest_until)
         return answer
 

@@ -68,7 +68,7 @@ def _chat(
     with gr.Row():
         with gr.Column(scale=3):
             chat = gr.Chatbot(
-                label="Conversation", height=460, buttons=["copy"], placeholder="Ask something: write, record, or add a file."
+                label="Conversation", height="48dvh", buttons=["copy"], placeholder="Ask something: write, record, or add a file."
             )
             sound = gr.HTML("", elem_id="omnitalk-sound")
             box = gr.MultimodalTextbox(

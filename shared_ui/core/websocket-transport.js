@@ -92,7 +92,7 @@ export class WebSocketTransport extends EventTarget {
     try {
       const url = new URL(this.options.url);
       if (this.ticket.token) url.searchParams.set('resume', '1'); // a caller who returns needs no second place among those of a key
-      socket = new WebSocket(url, [this.options.subprotocol, 'realtime']);
+      socket = new WebSocket(url, [this.options.subprotocol, 'realtime', ...(this.options.pass ? [`openai-insecure-api-key.${this.options.pass}`] : [])]);
     } catch (error) {
       this.finish('server_unreachable', String(error));
       return;

@@ -10,7 +10,7 @@ from omnitalk.api.auth.cookies import COOKIE, COOKIE_S
 from omnitalk.api.auth.keys import Keyring
 from omnitalk.api.auth.tokens import sign
 
-from tests.websocket.live import serving
+from tests.websocket.live import DUPLEX, serving, talking
 
 from .test_guard import NEVER, bearer, refused, web
 
@@ -71,6 +71,27 @@ async def test_behind_a_prefix_the_cookie_stays_there_and_the_link_out_of_the_lo
     assert "/signin?token=[withheld]" in ours
     assert link not in ours
     assert key not in ours
+
+
+async def test_a_page_is_given_a_pass_for_its_socket_elsewhere_and_for_nothing_else(file: Path, key: str, ring: Keyring) -> None:
+    cookie = {"cookie": f"{COOKIE}={sign(ring.secret, 'guest', 'anna', NEVER)}"}
+    async with serving(auth=file) as live, web(live) as client:
+        assert "pass" not in (await client.get("/config", headers=cookie)).json()["realtime"]
+    async with (
+        serving(auth=file, public_realtime_url="wss://elsewhere.example/v1/realtime", allow_origin=["*"]) as live,
+        web(live) as client,
+    ):
+        given = (await client.get("/config", headers=cookie)).json()["realtime"]["pass"]
+        assert "pass" not in (await client.get("/config", headers=bearer(key))).json()["realtime"]
+        page = {"origin": "https://page.example"}
+        async with talking(
+            live.ws(DUPLEX), subprotocols=[f"openai-insecure-api-key.{given}", "realtime"], additional_headers=page
+        ) as socket:
+            await socket.open()
+        assert (await client.get("/v1/models", headers=bearer(given))).status_code == 401
+        assert (await client.get("/config", headers={"cookie": f"{COOKIE}={given}"})).status_code == 401
+        old = sign(ring.secret, "socket", "anna", 1_000)
+        assert await refused(live, subprotocols=[f"openai-insecure-api-key.{old}"]) == 401
 
 
 async def test_open_files_open_no_others(file: Path, key: str) -> None:

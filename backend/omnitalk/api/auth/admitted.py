@@ -19,11 +19,15 @@ _CALLS = "/v1/realtime/calls"
 
 
 class Admitted(msgspec.Struct, frozen=True):
-    """``seat``: for what goes on; a call keeps it until it is over. ``only_returns``: a call may be taken up again, and none opened."""
+    """``seat``: for what goes on; a call keeps it until it is over. ``only_returns``: a call may be taken up again, and none opened.
+
+    ``socket_pass``: for ``/config``, what the page shows a socket of another host instead of its cookie.
+    """
 
     key: Key
     seat: Seat | None
     only_returns: bool = False
+    socket_pass: str | None = None
 
 
 class Cost(msgspec.Struct, frozen=True):

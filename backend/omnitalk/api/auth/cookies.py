@@ -6,7 +6,7 @@ from starlette.types import Scope
 
 from .tokens import Kind, sign, verify
 
-__all__ = ["COOKIE", "COOKIE_S", "read_cookie", "renewable", "set_cookie"]
+__all__ = ["COOKIE", "COOKIE_S", "read_cookie", "renewable", "set_cookie", "socket_pass"]
 
 COOKIE = "omnitalk_pass"
 COOKIE_S = 12 * 3600.0
@@ -17,6 +17,13 @@ def read_cookie(secret: bytes, connection: HTTPConnection, now: float) -> str | 
     value = connection.cookies.get(COOKIE, "")
     found = verify(secret, "cookie", value, now) or verify(secret, "guest", value, now)
     return found[0] if found is not None else None
+
+
+def socket_pass(secret: bytes, connection: HTTPConnection, now: float) -> str | None:
+    """What lets this person's page in where its cookie does not go, for as long as the cookie does."""
+    value = connection.cookies.get(COOKIE, "")
+    found = verify(secret, "cookie", value, now) or verify(secret, "guest", value, now)
+    return sign(secret, "socket", *found) if found is not None else None
 
 
 def renewable(secret: bytes, connection: HTTPConnection, now: float) -> bool:

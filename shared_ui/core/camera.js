@@ -53,11 +53,11 @@ export class PictureSource extends EventTarget {
     });
   }
 
-  /** The frame that shows now, no larger than the profile wants. Null when there is none. @returns {OffscreenCanvas | null} */
-  snap() {
+  /** The frame that shows now, no larger than the profile wants, or a share of that. Null when there is none. @param {number} [share] @returns {OffscreenCanvas | null} */
+  snap(share = 1) {
     const { videoWidth: width, videoHeight: height } = this.video;
     if (!this.stream || !width || !height) return null;
-    const scale = this.settings.max_side ? Math.min(1, this.settings.max_side / Math.max(width, height)) : 1;
+    const scale = share * (this.settings.max_side ? Math.min(1, this.settings.max_side / Math.max(width, height)) : 1);
     const canvas = new OffscreenCanvas(Math.max(1, Math.round(width * scale)), Math.max(1, Math.round(height * scale)));
     const brush = canvas.getContext('2d', { alpha: false });
     if (!brush) return null;
@@ -77,20 +77,24 @@ export class PictureSource extends EventTarget {
 
   /** Takes the frame of one of a unit's moments; with the last of them come the unit's pictures: the first frame, and the later ones as one composite. @param {number} moment @param {number} moments @param {number} most bytes in all @returns {Promise<Blob[]>} empty: more moments are to come, or there is no picture */
   async take(moment, moments, most) {
-    const frame = this.snap();
+    // A composite has room for each of its frames at half the size.
+    const frame = this.snap(moment === 0 ? 1 : 0.5);
     if (!frame) return [];
     if (moments === 1) return [await this.encode(frame, most)];
-    if (moment === 0) this.#unit.length = 0;
-    this.#unit.push(frame);
-    if (moment < moments - 1) return [];
-    const [first, ...later] = this.#unit.splice(0);
-    // A unit that was joined in its middle has no beginning to show.
-    if (later.length === 0) return [await this.encode(first, most)];
-    return Promise.all([this.encode(first, most / 2), this.encode(composite(later, first), most / 2)]);
+    if (moment === 0) {
+      // Encoded now: at the end of the unit there is time for one picture, not for two.
+      this.#unit = { size: { width: frame.width, height: frame.height }, first: this.encode(frame, most / 2), later: [] };
+      return [];
+    }
+    const unit = this.#unit;
+    unit?.later.push(frame);
+    if (moment < moments - 1 || !unit) return [];
+    this.#unit = null;
+    return Promise.all([unit.first, this.encode(composite(unit.later, unit.size), most / 2)]);
   }
 
-  /** @type {OffscreenCanvas[]} */
-  #unit = [];
+  /** @type {{size: {width: number, height: number}, first: Promise<Blob>, later: OffscreenCanvas[]} | null} a unit that was joined in its middle has none */
+  #unit = null;
 
   close() {
     for (const track of this.stream?.getTracks() ?? []) track.stop();

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from omnitalk.api.auth.keys import Keyring, add_key
+from omnitalk.api.auth.tokens import sign
 
 from .support.browser import Caller, opened
 from .support.proxy import proxied
@@ -88,6 +90,29 @@ def test_where_no_media_gets_through_the_socket_takes_the_same_call_up(network: 
         ask(caller)
         assert "Paris" in transcribe(caller.heard().at_16k())
         assert "omnitalk_calls_live 1" in httpx.get(f"{server.url}/metrics").text
+
+
+def test_a_key_with_one_place_is_enough_for_a_call_that_changes_its_path(tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    add_key(file, "anna")
+    file.write_text(file.read_text().rstrip() + " at_once=1\n")
+    token = sign(Keyring.read(file).secret, "link", "anna", time.time() + 600)
+    first = free_ports(4)
+    media = ("--webrtc-ports", f"{first}-{first + 3}", "--webrtc-address", "127.0.0.1")
+    with (
+        relaying(first, 4) as relay,
+        serving(tmp_path / "log", "--engine", "scripted", "--auth", str(file), *media) as server,
+        opened(f"{server.url}/signin?token={token}", ear=False, script=relay.script) as caller,
+    ):
+        relay.open = True
+        caller.call()
+        assert caller.session("session.state.transport.kind") == "webrtc"
+        relay.open = False
+        caller.wait("session.state.transport.kind === 'websocket' && session.state.phase === 'live'", 15)
+        relay.open = True
+        caller.wait("session.state.transport.kind === 'webrtc' && session.state.phase === 'live'", 40)
+        assert len(caller.log("session.created")) == 1
+        assert len(caller.log("session.resumed")) == 2
 
 
 def test_when_the_path_dies_in_a_reply_the_socket_goes_on_and_later_the_page_returns(network: tuple[Server, Relay]) -> None:

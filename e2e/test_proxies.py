@@ -1,11 +1,14 @@
 """Behind a real nginx and a real Caddy, with TLS, on the whole host and on a path, the prefix stripped or kept: everything works."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from omnitalk.api.auth.keys import Keyring, add_key
+from omnitalk.api.auth.tokens import sign
 from omnitalk.gradio_tab.talk import wav
 
 from .support.browser import Caller, opened
@@ -89,6 +92,27 @@ def test_a_question_is_answered_by_voice_through_a_proxy(cascade_server: Server,
         caller.wait("session.transcript.some(line => line.role === 'assistant' && line.final)", 40)
         caller.wait("session.state.activity === 'listening'", 40)
         assert "Paris" in transcribe(caller.heard().at_16k())
+
+
+@pytest.mark.skipif(not there("nginx"), reason="nginx is not installed (apt-get install nginx)")
+@pytest.mark.parametrize("way", ["websocket", "webrtc"])
+def test_a_guarded_server_behind_a_proxy_with_a_host_of_its_own(tmp_path: Path, way: str) -> None:
+    file = tmp_path / "keys"
+    add_key(file, "anna")
+    token = sign(Keyring.read(file).secret, "link", "anna", time.time() + 60)
+    with (
+        serving(tmp_path / "log", "--engine", "scripted", "--auth", str(file)) as behind,
+        proxied("nginx", tmp_path, behind.port, "/talk/", own_host=True) as url,
+        opened(f"{url}signin?token={token}", ear=False, scripted_mouth=True, ignore_https_errors=True) as caller,
+    ):
+        assert caller.page.url == url
+        (cookie,) = caller.page.context.cookies()
+        assert (cookie["path"], cookie["secure"], cookie["httpOnly"], cookie["sameSite"]) == ("/talk/", True, True, "Lax")
+        caller.page.goto(f"{url}?transport={way}")
+        caller.call()
+        assert caller.session("session.state.transport.kind") == way
+        answered(caller)
+        assert caller.errors == []
 
 
 @pytest.mark.skipif(not there("nginx"), reason="nginx is not installed (apt-get install nginx)")

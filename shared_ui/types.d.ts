@@ -17,7 +17,8 @@ export interface Config {
   webrtc?: { path: string; ice_servers: string } | null;
   /** Whether the server says back what it hears, at `?loopback=1`. */
   loopback?: boolean;
-  realtime: { path: string; public_url?: string | null; subprotocol?: string };
+  /** `pass`: shown to a socket of another host, where the page's cookie does not go. */
+  realtime: { path: string; public_url?: string | null; subprotocol?: string; pass?: string };
   limits?: { grace_s?: number; max_event_bytes?: number; [key: string]: unknown };
 }
 
@@ -314,6 +315,8 @@ export interface TransportOptions {
   ticket?: TicketData;
   url: string;
   subprotocol: string;
+  /** Lets the page in on a server that wants keys, where its cookie does not go. */
+  pass?: string;
   /** The first message of a new call: `session.update`. */
   first: WireEvent;
   graceMs: number;

@@ -8,10 +8,11 @@ import datetime
 import ipaddress
 import os
 import socket
+import ssl
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["lan_addresses", "lan_certificate"]
+__all__ = ["CertificateError", "check_pair", "lan_addresses", "lan_certificate"]
 
 _DAYS = 397
 """Browsers refuse certificates that are good for longer."""
@@ -19,9 +20,30 @@ _DAYS = 397
 _RENEW_DAYS = 14
 
 
+class CertificateError(Exception):
+    """The files given for TLS will not do; the message says which and why."""
+
+
+def check_pair(certificate: Path, key: Path) -> None:
+    """Raises ``CertificateError``."""
+    for file in (certificate, key):
+        if not os.access(file, os.R_OK) or file.is_dir():
+            raise CertificateError(f"{file} cannot be read: --ssl-certfile and --ssl-keyfile name PEM files that this user may read.")
+    try:
+        # A locked key would be asked for on the terminal, which a service has not.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except (ssl.SSLError, ValueError) as problem:
+        raise CertificateError(f"{certificate} and {key} are no certificate with its (unlocked) key in PEM form: {problem}.") from None
+
+
 def lan_addresses() -> list[str]:
-    """Addresses that this machine has in its networks, as far as its resolver and its routes say."""
+    """Addresses that this machine has in its networks, without those that are good on one wire only (``fe80::``)."""
     found = {"127.0.0.1", "::1"}
+    with contextlib.suppress(ImportError, OSError):
+        import ifaddr
+
+        every = [ip.ip if ip.is_IPv4 else ip.ip[0] for adapter in ifaddr.get_adapters() for ip in adapter.ips]
+        found |= {str(each) for each in every if not ipaddress.ip_address(str(each)).is_link_local}
     for family, target in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
             try:

@@ -12,9 +12,9 @@ from fastapi import FastAPI
 
 from omnitalk.api.app import create_app
 from omnitalk.api.state import state_of_app
-from omnitalk.certificates import lan_addresses, lan_certificate
+from omnitalk.certificates import check_pair, lan_addresses, lan_certificate
 from omnitalk.engines.base import Engine
-from omnitalk.logs import configure
+from omnitalk.logs import configure, make_discreet
 from omnitalk.settings import ServeSettings
 from omnitalk.transports.uvicorn_socket import CallSocketProtocol
 
@@ -51,10 +51,13 @@ class CallServer(uvicorn.Server):
 
 
 def make_server(settings: ServeSettings, app: FastAPI) -> CallServer:
-    """A server of this app, not started. Give it listening sockets: ``serve(sockets=[…])``."""
+    """A server of this app, not started. Give it listening sockets: ``serve(sockets=[…])``. Raises ``CertificateError``."""
+    make_discreet()
     certificate, key = settings.ssl_certfile, settings.ssl_keyfile
     if settings.ssl_self_signed:
         certificate, key = lan_certificate(DATA / "tls")
+    if certificate is not None and key is not None:
+        check_pair(certificate, key)
     config = uvicorn.Config(
         app,
         ws=CallSocketProtocol,
@@ -77,11 +80,16 @@ def make_server(settings: ServeSettings, app: FastAPI) -> CallServer:
 
 
 def run(settings: ServeSettings, engine: Engine) -> None:
-    """Serves until interrupted. Raises ``PortInUse``."""
+    """Serves until interrupted. Raises ``PortInUse``, ``AuthFileError`` or ``CertificateError``."""
     configure(settings.log_level)
     listener = listen(settings.host, settings.port)
     port = listener.getsockname()[1]
     shown = "localhost" if settings.host in ("127.0.0.1", "::1", "0.0.0.0", "::") else settings.host
+    try:
+        server = make_server(settings, create_app(settings, engine))
+    except BaseException:
+        listener.close()
+        raise
     scheme = "https" if settings.ssl_self_signed or settings.ssl_certfile is not None else "http"
     url = f"{scheme}://{shown}:{port}{settings.root_path}"
     name = engine.capabilities.name
@@ -93,7 +101,7 @@ def run(settings: ServeSettings, engine: Engine) -> None:
         hint = f"From a phone: {places}" if places else "From a phone: start with --host 0.0.0.0"
         print(f"  {hint}\n  The browser warns once: the certificate is signed by this server itself.\n", file=sys.stderr)
     with listener:
-        make_server(settings, create_app(settings, engine)).run(sockets=[listener])
+        server.run(sockets=[listener])
 
 
 def listen(host: str, port: int) -> socket.socket:

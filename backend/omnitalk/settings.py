@@ -3,9 +3,12 @@
 import ipaddress
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, IPvAnyAddress, SecretStr, field_validator, model_validator
+from pydantic import AliasChoices, Field, IPvAnyAddress, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from omnitalk.hosts import HOST
 
 __all__ = ["EngineName", "ServeSettings"]
 
@@ -15,7 +18,7 @@ EngineName = Literal["auto", "cascade", "omni", "remote", "scripted", "echo"]
 class ServeSettings(BaseSettings):
     """What ``omnitalk serve`` runs with. Times in seconds, sizes in bytes."""
 
-    model_config = SettingsConfigDict(env_prefix="OMNITALK_", extra="ignore")
+    model_config = SettingsConfigDict(env_prefix="OMNITALK_", extra="ignore", populate_by_name=True)
 
     engine: EngineName = "auto"
     scripted_mode: Literal["turn", "minicpm", "qwen3"] = "turn"
@@ -38,7 +41,11 @@ class ServeSettings(BaseSettings):
     llm_sees: bool = Field(default=False, description="That endpoint's model takes pictures: the camera goes with each turn.")
     llm_api_key_env: str = Field(default="OPENAI_API_KEY", description="Name of the variable that holds that endpoint's key.")
     public_realtime_url: str | None = Field(default=None, description="ws(s):// address that the page uses verbatim.")
-    auth: Path | None = Field(default=None, description="File of keys: only who has one may use the server.")
+    auth: Path | None = Field(
+        default=None,
+        validation_alias=AliasChoices("OMNITALK_AUTH", "OMNITALK_AUTH_FILE"),
+        description="File of keys: only who has one may use the server.",
+    )
     trusted_proxy: list[str] = Field(default_factory=list, description="Addresses or networks whose X-Forwarded-* headers count.")
     ssl_certfile: Path | None = Field(default=None, description="Certificate for TLS, PEM.")
     ssl_keyfile: Path | None = Field(default=None, description="Its key, PEM.")
@@ -85,6 +92,26 @@ class ServeSettings(BaseSettings):
         first, _, last = value.partition("-")
         if not (first.isdigit() and (last or first).isdigit() and 1024 <= int(first) <= int(last or first) <= 65_535):
             raise ValueError("a range of UDP ports is written 50000-50199, within 1024 to 65535")
+        return value
+
+    @field_validator("public_realtime_url")
+    @classmethod
+    def _a_socket(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        url = urlsplit(value)
+        # Its origin goes into the page's policy, where a space or a semicolon would begin something else.
+        if url.scheme not in ("ws", "wss") or not HOST.fullmatch(url.netloc) or url.fragment:
+            raise ValueError(f"an address for sockets is written wss://talk.example.org/v1/realtime, not {value!r}")
+        return value
+
+    @field_validator("allow_origin")
+    @classmethod
+    def _origins(cls, value: list[str]) -> list[str]:
+        for each in value:
+            url = urlsplit(each)
+            if each not in ("*", "null") and (each != f"{url.scheme}://{url.netloc}" or not HOST.fullmatch(url.netloc)):
+                raise ValueError(f"an origin is written https://talk.example.org, without a path and a slash at its end, not {each!r}")
         return value
 
     @field_validator("trusted_proxy")

@@ -69,8 +69,12 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     return paths
 
 
-def nginx_site(port: int, upstream: int, mount: str, tls: tuple[Path, Path], *, keeps: bool, upgrades: bool = True) -> str:
-    """The shipped file for this mount (``/`` or ``/talk/``), keeping the prefix or not."""
+def nginx_site(
+    port: int, upstream: int, mount: str, tls: tuple[Path, Path], *, keeps: bool, upgrades: bool = True, own_host: bool = False
+) -> str:
+    """The shipped file for this mount (``/`` or ``/talk/``), keeping the prefix or not. ``own_host``: as many other proxies do, it
+    sends its own name for the server as Host, and the page's in X-Forwarded-Host.
+    """
     site = (DEPLOY / "nginx/omnitalk.conf").read_text()
     site = site.replace("listen 443 ssl", f"listen 127.0.0.1:{port} ssl").replace("server_name talk.example.org", "server_name localhost")
     site = site.replace("/etc/ssl/certs/omnitalk.pem", str(tls[0])).replace("/etc/ssl/private/omnitalk.key", str(tls[1]))
@@ -79,6 +83,9 @@ def nginx_site(port: int, upstream: int, mount: str, tls: tuple[Path, Path], *, 
         site = site.replace("location = /talk { return 301 /talk/; }", "").replace("location /talk/ {", "location / {")
     if mount == "/" or keeps:
         site = site.replace("proxy_set_header X-Forwarded-Prefix /talk;", "")
+    if own_host:
+        here = "proxy_set_header Host inner.example; proxy_set_header X-Forwarded-Host $http_host;"
+        site = site.replace("proxy_set_header Host $http_host;", here)
     if not upgrades:
         site = "\n".join(
             line for line in site.splitlines() if "proxy_set_header Upgrade" not in line and "proxy_set_header Connection" not in line
@@ -101,12 +108,14 @@ def caddy_site(port: int, upstream: int, mount: str, tls: tuple[Path, Path], *, 
 
 
 @contextmanager
-def proxied(proxy: str, folder: Path, upstream: int, mount: str = "/", *, keeps: bool = False, upgrades: bool = True) -> Iterator[str]:
+def proxied(
+    proxy: str, folder: Path, upstream: int, mount: str = "/", *, keeps: bool = False, upgrades: bool = True, own_host: bool = False
+) -> Iterator[str]:
     """The proxy in front of the server on port ``upstream``; its address, which ends with the mount."""
     port, tls = free_port(), certificate(folder)
     if proxy == "nginx":
         file = folder / "nginx.conf"
-        site = nginx_site(port, upstream, mount, tls, keeps=keeps, upgrades=upgrades)
+        site = nginx_site(port, upstream, mount, tls, keeps=keeps, upgrades=upgrades, own_host=own_host)
         file.write_text(NGINX.format(folder=folder, site=site, user="user root;" if os.getuid() == 0 else ""))
         command = [shutil.which("nginx") or "/usr/sbin/nginx", "-c", str(file), "-p", str(folder), "-e", str(folder / "error.log")]
     else:

@@ -181,7 +181,7 @@ export class CallSession extends EventTarget {
     const graceMs = (config.limits?.grace_s ?? 30) * 1000;
     const subprotocol = config.realtime.subprotocol ?? SUBPROTOCOL;
     const backlogBytes = this.profile.input.rate / 2; // a quarter of a second of PCM16 in the socket itself
-    const socket = { url: socketUrl(config, base), subprotocol, first, graceMs, backlogBytes, ...options.transport };
+    const socket = { url: socketUrl(config, base), subprotocol, pass: config.realtime.pass, first, graceMs, backlogBytes, ...options.transport };
     const at = (/** @type {string} */ path) => new URL(path, base).href;
     const webrtc = config.webrtc
       ? { callsUrl: `${at(config.webrtc.path)}${config.webrtc.path.includes('?') ? '&' : '?'}duplex=1`, iceServersUrl: at(config.webrtc.ice_servers), session, ackEveryMs: 2_000, ackEveryEvents: 50, ...options.peer }

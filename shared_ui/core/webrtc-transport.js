@@ -96,10 +96,13 @@ export class WebRtcTransport extends EventTarget {
   /** @param {string} sdp @returns {Promise<string | null>} the answer; null when the server refused, and said so */
   async offer(sdp) {
     const form = new FormData();
+    const url = new URL(this.options.callsUrl);
     form.set('sdp', sdp);
-    if (this.ticket.token) form.set('resume', JSON.stringify(this.ticket.claim));
-    else form.set('session', JSON.stringify(this.options.session));
-    const response = await fetch(this.options.callsUrl, { method: 'POST', body: form, signal: AbortSignal.timeout(this.options.answerMs) });
+    if (this.ticket.token) {
+      url.searchParams.set('resume', '1'); // as over the socket: it takes no second place among those of a key
+      form.set('resume', JSON.stringify(this.ticket.claim));
+    } else form.set('session', JSON.stringify(this.options.session));
+    const response = await fetch(url, { method: 'POST', body: form, signal: AbortSignal.timeout(this.options.answerMs) });
     const text = await response.text();
     if (response.status !== 201) {
       let error;

@@ -90,7 +90,9 @@ export class WebSocketTransport extends EventTarget {
     this.refusal = null;
     let socket;
     try {
-      socket = new WebSocket(this.options.url, [this.options.subprotocol, 'realtime']);
+      const url = new URL(this.options.url);
+      if (this.ticket.token) url.searchParams.set('resume', '1'); // a caller who returns needs no second place among those of a key
+      socket = new WebSocket(url, [this.options.subprotocol, 'realtime', ...(this.options.pass ? [`openai-insecure-api-key.${this.options.pass}`] : [])]);
     } catch (error) {
       this.finish('server_unreachable', String(error));
       return;

@@ -155,7 +155,8 @@ async def test_each_key_has_its_own_share(file: Path, key: str) -> None:
     limit_first_key(file)
     async with serving(auth=file) as live, web(live) as client:
         async with connect(live.ws(DUPLEX), additional_headers=bearer(key)):
-            busy = await client.get("/v1/models", headers=bearer(key))
+            assert (await client.get("/v1/models", headers=bearer(key))).status_code == 200
+            busy = await client.post("/v1/chat/completions", headers=bearer(key), json={})
             assert (busy.status_code, busy.json()["error"]["code"]) == (429, "rate_limit_exceeded")
             assert "at once" in busy.json()["error"]["message"]
             assert busy.headers["retry-after"]
@@ -170,6 +171,8 @@ async def test_headers_that_claim_to_come_from_a_proxy_count_only_from_one(file:
     tls = {"x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.9"}
     async with serving(auth=file) as live, web(live) as client:
         assert "Secure" in (await client.post("/signin", data=data, headers=tls)).headers["set-cookie"]
+        for claimed in ("a" * 5_000, "203.0.113.9:1234", "[::1]:99", "[::1", "203.0.113.9, evil", ","):
+            assert (await client.get("/signin", headers={"x-forwarded-for": claimed})).status_code == 200
     async with serving(auth=file, trusted_proxy=["192.0.2.0/24"]) as live, web(live) as client:
         assert "Secure" not in (await client.post("/signin", data=data, headers=tls)).headers["set-cookie"]
         client.cookies.clear()

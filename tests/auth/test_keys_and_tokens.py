@@ -33,6 +33,7 @@ def test_a_key_is_found_by_itself_and_the_file_does_not_hold_it(file: Path, key:
     [
         ("keys anna", "line 4: a line begins with secret or key"),
         ("key anna plain", "sha256"),
+        ("key eve plain:short", "16-CHARACTERS"),
         ("key ../x sha256:" + "a" * 64, "line 4"),
         ("key eve sha256:" + "a" * 64 + " at_once=0", "from 1"),
         ("key eve sha256:" + "a" * 64 + " admin=1", "admin=1"),
@@ -43,6 +44,13 @@ def test_a_line_that_is_wrong_is_named(file: Path, key: str, line: str, says: st
     file.write_text(file.read_text() + line + "\n")
     with pytest.raises(AuthFileError, match=says):
         Keyring.read(file)
+
+
+def test_a_key_may_be_kept_as_it_is(file: Path, key: str) -> None:
+    file.write_text(file.read_text() + "key bob plain:correct-horse-battery at_once=2\n")
+    found = Keyring.read(file).find("correct-horse-battery")
+    assert found is not None
+    assert (found.name, found.at_once) == ("bob", 2)
 
 
 def test_a_file_that_others_may_read_is_refused(file: Path, key: str) -> None:
@@ -79,8 +87,8 @@ def test_a_key_has_so_many_a_minute_and_so_many_at_once() -> None:
     first, _second = limits.enter(key), limits.enter(key)
     with pytest.raises(ProtocolError, match="2 requests and calls at once"):
         limits.enter(key)
-    first()
-    first()
+    first.leave()
+    first.leave()
     limits.enter(key)
     with pytest.raises(ProtocolError):
         limits.enter(key)

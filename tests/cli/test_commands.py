@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HEAVY = ("fastapi", "uvicorn", "numpy", "msgspec", "pydantic", "onnxruntime", "ctranslate2", "aiortc", "gradio", "torch", "vllm", "httpx")
 
 
@@ -48,6 +50,39 @@ def test_a_wrong_engine_name_is_refused_by_name() -> None:
     told = _omnitalk("serve", "--engine", "telepathy")
     assert told.returncode == 1
     assert told.stderr.startswith("omnitalk: --engine")
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("--auth FOLDER/keys", "omnitalk auth new-key"),
+        ("--ssl-certfile FOLDER/a.pem --ssl-keyfile FOLDER/a.key", "cannot be read"),
+        ("--ssl-certfile FOLDER/junk --ssl-keyfile FOLDER/junk", "no certificate with its"),
+        ("--public-realtime-url https://talk.example.org", "--public-realtime-url"),
+        ("--allow-origin talk.example.org", "--allow-origin"),
+        ("--trusted-proxy proxy.example", "--trusted-proxy"),
+    ],
+)
+def test_a_server_that_cannot_be_made_says_why_and_not_that_it_is_there(tmp_path: Path, option: str, says: str) -> None:
+    (tmp_path / "junk").write_text("junk")
+    told = _omnitalk("serve", "--engine", "scripted", "--port", "0", *option.replace("FOLDER", str(tmp_path)).split())
+    assert told.returncode == 1
+    assert says in told.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in told.stderr
+    assert "Omnitalk is on" not in told.stderr
+
+
+def test_keys_are_found_by_either_variable(tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    made = _omnitalk("auth", "new-key", "anna", OMNITALK_AUTH_FILE=str(file))
+    assert made.returncode == 0
+    assert made.stdout.startswith("ot_")
+    assert "/signin?token=1.link." in _omnitalk("auth", "link", "anna", OMNITALK_AUTH=str(file)).stdout
+    file.write_text("nonsense\n")
+    for name in ("OMNITALK_AUTH", "OMNITALK_AUTH_FILE"):
+        told = _omnitalk("serve", "--engine", "scripted", "--port", "0", **{name: str(file)})
+        assert told.returncode == 1
+        assert "line 1" in told.stderr
 
 
 def test_missing_weights_are_one_sentence_with_the_command(tmp_path: Path) -> None:

@@ -9,6 +9,21 @@ from omnitalk.api.auth.keys import Keyring, add_key
 from omnitalk.api.auth.tokens import sign
 from playwright.async_api import Browser, expect
 
+from .conftest import Opener
+
+
+async def test_the_page_comes_in_where_its_cookie_does_not_go(serve: Callable[..., str], visit: Opener, tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    add_key(file, "anna")
+    calls = serve("--auth", str(file), "--no-webrtc", "--allow-origin", "*")
+    public = calls.replace("http://127.0.0.1", "ws://localhost") + "/v1/realtime"
+    page = serve("--auth", str(file), "--no-webrtc", "--public-realtime-url", public)
+    token = sign(Keyring.read(file).secret, "link", "anna", time.time() + 60)
+    async with visit(f"{page}/signin?token={token}") as seen:
+        await seen.call()
+        assert (await seen.state())["phase"] == "live"
+        assert seen.complaints == []
+
 
 @pytest.mark.parametrize("way", ["key", "link"])
 async def test_a_person_signs_in_and_calls(serve: Callable[..., str], browser: Browser, tmp_path: Path, way: str) -> None:

@@ -54,8 +54,8 @@ class Microphone(MediaStreamTrack):
 class Caller:
     """``events``: all that came on the data channel. ``heard``: all sound that came, at 48 kHz, one array a frame."""
 
-    def __init__(self, live: Live, *, video: bool = False) -> None:
-        self.live = live
+    def __init__(self, live: Live, *, video: bool = False, headers: dict[str, str] | None = None) -> None:
+        self.live, self.headers = live, headers or {}
         self.connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         self.microphone = Microphone()
         self.connection.addTrack(self.microphone)
@@ -86,7 +86,7 @@ class Caller:
     async def post(self, query: str = "", *, session: Event | None = None, resume: Event | None = None) -> httpx.Response:
         """Sends the offer, as SDP or as a form."""
         sdp = await self.offer()
-        async with httpx.AsyncClient(base_url=f"http://{self.live.host}", trust_env=False, timeout=PATIENCE_S) as web:
+        async with httpx.AsyncClient(base_url=f"http://{self.live.host}", headers=self.headers, trust_env=False, timeout=PATIENCE_S) as web:
             path = f"/v1/realtime/calls?{query}"
             if session is None and resume is None:
                 return await web.post(path, content=sdp, headers={"content-type": "application/sdp"})
@@ -163,9 +163,9 @@ class Caller:
 
 
 @contextlib.asynccontextmanager
-async def calling(live: Live, query: str = "", **how: Any) -> AsyncIterator[Caller]:
+async def calling(live: Live, query: str = "", *, headers: dict[str, str] | None = None, **how: Any) -> AsyncIterator[Caller]:
     """A caller who got through; gone afterwards."""
-    caller = Caller(live)
+    caller = Caller(live, headers=headers)
     try:
         await caller.dial(query, **how)
         yield caller

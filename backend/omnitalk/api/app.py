@@ -26,6 +26,7 @@ from .auth import Guard, Keyring, Limits
 from .compression import PageCompression
 from .description import describe
 from .doors import Doors
+from .forwarded import ForwardedHost, TrustedPeers
 from .headers import SecurityHeaders
 from .prefix import PathPrefix
 from .state import AppState, Loopback
@@ -89,14 +90,16 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
     app.add_middleware(PageCompression)
     if settings.auth is not None:
         ring = Keyring.read(settings.auth.expanduser())
-        state.limits = limits = Limits(SystemClock())
+        limits = Limits(SystemClock())
         signin = (asset_dir("web") / "signin.html").read_text()
         origins, public = tuple(settings.allow_origin), settings.public_realtime_url
         app.add_middleware(Guard, keyring=ring, limits=limits, signin=signin, allow_origin=origins, public_url=public)
     app.add_middleware(SecurityHeaders, public_url=settings.public_realtime_url)
-    # From the outside in: the prefix is told by the peer itself, and then the peer is whom the proxy names.
+    # From the outside in: prefix and host are told by the peer itself, and then the peer is whom the proxy names.
+    trusted = TrustedPeers(settings.trusted_proxies)
     app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.trusted_proxies)
-    app.add_middleware(PathPrefix, prefix=settings.root_path, trusted=settings.trusted_proxies)
+    app.add_middleware(ForwardedHost, trusted=trusted)
+    app.add_middleware(PathPrefix, prefix=settings.root_path, trusted=trusted)
     return app
 
 

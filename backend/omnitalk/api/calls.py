@@ -21,7 +21,7 @@ from omnitalk.protocol.errors import ProtocolError
 from omnitalk.protocol.session import SessionPatch
 
 from . import origins
-from .auth.guard import KEY_SCOPE
+from .auth import admitted
 from .origins import check_origin, cors
 from .problems import problem_response
 from .state import state_of
@@ -42,28 +42,26 @@ async def open_call(request: Request) -> Response:
     state = state_of(request)
     try:
         check_origin(request)
-        switchboard = state.switchboard
+        hub, switchboard = state.hub, state.switchboard
         if state.loopback is not None and request.query_params.get("loopback") == "1":
-            switchboard = state.loopback.switchboard
+            hub, switchboard = state.loopback.hub, state.loopback.switchboard
         if switchboard is None:
             why = state.webrtc_problem or "WebRTC is switched off on this server."
             raise ProtocolError("webrtc_unavailable", f"{why} Call over the WebSocket v1/realtime instead.")
         offer, patch, ticket = await _read(request)
-        # The request is over at once; the call is what goes on.
-        key = request.scope.get(KEY_SCOPE)
-        leave = state.limits.enter(key) if state.limits is not None and key is not None else None
-        try:
-            if ticket is not None:
-                answer = await switchboard.resume(offer, ticket)
-            else:
-                duplex = request.query_params.get("duplex", "").lower() in ("1", "true", "yes", "on")
-                answer = await switchboard.call(offer, patch, duplex=duplex)
-        except BaseException:
-            if leave is not None:
-                leave()
-            raise
-        if leave is not None:
-            switchboard.when_gone(answer.call_id, leave)
+        who = admitted(request)
+        if ticket is not None:
+            answer = await switchboard.resume(offer, ticket)
+        elif who is not None and who.only_returns:
+            message = "`resume=1` is for a call that is taken up again: send `resume`, or leave the query out to open a new call."
+            raise ProtocolError("invalid_session_resume", message, param="resume")
+        else:
+            duplex = request.query_params.get("duplex", "").lower() in ("1", "true", "yes", "on")
+            answer = await switchboard.call(offer, patch, duplex=duplex)
+            runner = hub.find(answer.call_id)
+            if runner is not None and who is not None and who.seat is not None:
+                # The request is over at once; the call is what goes on.
+                runner.when_over(who.seat.keep())
     except (ProtocolError, EngineError) as problem:
         return problem_response(problem, cors(request))
     except ClientDisconnect:

@@ -1,10 +1,11 @@
 """Security headers on every response."""
 
-import re
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from omnitalk.hosts import HOST
 
 __all__ = ["SecurityHeaders"]
 
@@ -19,9 +20,6 @@ _DEMO_POLICY = (
     "base-uri 'self'; form-action 'self'; object-src 'none'; frame-ancestors 'self'"
 )
 """Gradio brings scripts and styles within its page and makes functions of strings; nothing from elsewhere all the same."""
-
-_HOST = re.compile(r"[A-Za-z0-9.-]{1,253}(:\d{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:\d{1,5})?")
-"""What of a Host header may be put into another header."""
 
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -42,7 +40,7 @@ class SecurityHeaders:
     def _policy(self, scope: Scope) -> str:
         host = Headers(scope=scope).get("host", "")
         # Not every browser takes 'self' to mean the sockets of the page's own host.
-        sockets = f" ws://{host} wss://{host}" if _HOST.fullmatch(host) else ""
+        sockets = f" ws://{host} wss://{host}" if HOST.fullmatch(host) else ""
         path = str(scope["path"]).removeprefix(str(scope.get("root_path", "")))
         policy = _DEMO_POLICY if path.startswith("/gradio") else _POLICY
         return policy.format(connect=f"'self'{sockets}{self._elsewhere}")

@@ -1,6 +1,7 @@
 """Pages of other origins: refused, unless the operator allows them; and what a browser wants to hear about it."""
 
 from fastapi import Request, Response
+from starlette.requests import HTTPConnection
 
 from omnitalk.protocol.errors import ProtocolError
 from omnitalk.transports.websocket import origin_allowed
@@ -8,7 +9,7 @@ from omnitalk.transports.websocket import origin_allowed
 from .problems import problem_response
 from .state import state_of
 
-__all__ = ["check_origin", "cors", "preflight"]
+__all__ = ["check_origin", "cors", "preflight", "readable_by"]
 
 
 def check_origin(request: Request) -> None:
@@ -20,8 +21,13 @@ def check_origin(request: Request) -> None:
 
 def cors(request: Request) -> dict[str, str]:
     """Headers that let the page read the answer; none for a page that may not, and for clients that are no browsers."""
-    origin = request.headers.get("origin")
-    if origin is None or not origin_allowed(request, tuple(state_of(request).settings.allow_origin)):
+    return readable_by(request, tuple(state_of(request).settings.allow_origin))
+
+
+def readable_by(connection: HTTPConnection, allowed: tuple[str, ...]) -> dict[str, str]:
+    """The same, where the app's state is not at hand."""
+    origin = connection.headers.get("origin")
+    if origin is None or not origin_allowed(connection, allowed):
         return {}
     readable = "Location, Retry-After, Omnitalk-Resume-Token"
     return {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": readable, "Vary": "Origin"}

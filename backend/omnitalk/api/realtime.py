@@ -5,8 +5,10 @@ import asyncio
 from fastapi import APIRouter, WebSocket
 from fastapi.responses import JSONResponse
 
+from omnitalk.hub import CallRunner
 from omnitalk.transports.websocket import origin_allowed, serve_socket
 
+from .auth import admitted
 from .state import state_of
 
 __all__ = ["router"]
@@ -31,7 +33,18 @@ async def realtime(websocket: WebSocket) -> None:
     assert task is not None
     state.sockets.add(task)
     echoes = websocket.query_params.get("loopback") == "1" and state.loopback is not None
+    hub = state.loopback.hub if echoes and state.loopback else state.hub
+    who = admitted(websocket)
+    seat = None if who is None else who.seat
+
+    def carries(runner: CallRunner, is_new: bool) -> None:
+        # A call keeps its place among its key's while the connection is lost; whoever returns to one needs no second.
+        if seat is not None and is_new:
+            runner.when_over(seat.keep())
+        elif seat is not None:
+            seat.leave()
+
     try:
-        await serve_socket(websocket, state.loopback.hub if echoes and state.loopback else state.hub, state.socket)
+        await serve_socket(websocket, hub, state.socket, only_returns=who is not None and who.only_returns, carries=carries)
     finally:
         state.sockets.discard(task)

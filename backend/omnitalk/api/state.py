@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from omnitalk.transports.webrtc.ice import IceServer
     from omnitalk.transports.webrtc.switchboard import Switchboard
 
-    from .auth import Limits
-
 __all__ = ["AppState", "Loopback", "state_of", "state_of_app"]
 
 
@@ -38,7 +36,7 @@ class AppState:
     """``start_problem``: why the engine did not start, for ``/readyz`` and the page. ``sockets``: the tasks that serve one each.
 
     ``doors``: of the OpenAI-compatible APIs.
-    ``limits``: what each key may do; None when anybody may come in. ``loopback``: the echo that a page measures its way with.
+    ``loopback``: the echo that a page measures its way with.
     ``switchboard``: takes calls over WebRTC; None when it is off or ``webrtc_problem`` says why it cannot be.
     """
 
@@ -52,7 +50,6 @@ class AppState:
     switchboard: "Switchboard | None" = None
     webrtc_problem: str | None = None
     loopback: "Loopback | None" = None
-    limits: "Limits | None" = None
     demo: "Demo | None" = None
 
     @property

@@ -8,7 +8,7 @@ import typer
 app = typer.Typer(help="Keys and links for people and programs.", no_args_is_help=True)
 
 _FILE = Path("~/.config/omnitalk/keys")
-_File = Annotated[Path, typer.Option(envvar="OMNITALK_AUTH", help="The file of keys.")]
+_File = Annotated[Path, typer.Option(envvar=["OMNITALK_AUTH", "OMNITALK_AUTH_FILE"], help="The file of keys.")]
 
 
 @app.command("new-key")
@@ -29,7 +29,7 @@ def new_key(name: Annotated[str, typer.Argument(help="Whose key it is.")], file:
 def link(
     name: Annotated[str, typer.Argument(help="Whose key it counts for.")],
     url: Annotated[str, typer.Option(help="Address of the page, as people open it.")] = "http://localhost:7862/",
-    hours: Annotated[float, typer.Option(min=0.01, max=24 * 90, help="How long it can be used.")] = 4.0,
+    hours: Annotated[float, typer.Option(min=0.01, max=24 * 90, help="How long it lets in; who came by it is out again then.")] = 4.0,
     file: _File = _FILE,
 ) -> None:
     """Print a link that signs a person in without a key."""

@@ -70,13 +70,15 @@ def serve(
         settings = ServeSettings(**given)
     except ValidationError as problem:
         _refuse("; ".join(f"{_named(e['loc'])}{e['msg']}" for e in problem.errors()))
+    from omnitalk.api.auth import AuthFileError
+    from omnitalk.certificates import CertificateError
     from omnitalk.engines.base import EngineError
     from omnitalk.engines.factory import make_engine
     from omnitalk.server import PortInUse, run
 
     try:
         run(settings, make_engine(settings))
-    except (EngineError, PortInUse) as problem:
+    except (EngineError, PortInUse, AuthFileError, CertificateError) as problem:
         _refuse(str(problem))
 
 

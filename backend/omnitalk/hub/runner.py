@@ -107,6 +107,10 @@ class CallRunner:
         self._step()
         await self.wait_ended()
 
+    def when_over(self, then: Callable[[], None]) -> None:
+        """Calls ``then`` when nothing of the call is left."""
+        self._main.add_done_callback(lambda _: then())
+
     async def wait_ended(self) -> None:
         """Returns when nothing of the call is left."""
         await asyncio.wait({self._main})

@@ -5,6 +5,7 @@ A reader that takes nothing cannot be sent a close frame, and closing politely w
 
 import socket
 from asyncio.transports import BaseTransport
+from typing import Any
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
@@ -36,6 +37,12 @@ class CallSocketProtocol(WebSocketsSansIOProtocol):
         """Offers the extension."""
         self.scope.setdefault("extensions", {})[ABORT] = {"abort": self.transport.abort}
         await super().run_asgi()
+
+    async def send(self, message: Any) -> None:
+        """A refusal before the upgrade is an answer like any other: uvicorn would log an error for each, and strangers can cause many."""
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
+            self.handshake_complete = True
 
     def keepalive_timeout(self) -> None:
         """A peer that answers no ping may not read either: after a last chance to take the close frame it is cut off."""

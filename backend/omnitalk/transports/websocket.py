@@ -5,7 +5,7 @@ the handshake, the close codes and the limits.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -87,9 +87,19 @@ def origin_allowed(connection: HTTPConnection, allowed: tuple[str, ...], public_
     return public.hostname is not None and public.netloc.lower() == here and page.scheme == "https" and page.hostname == public.hostname
 
 
-async def serve_socket(websocket: WebSocket, hub: Hub, config: SocketConfig) -> None:
-    """Serves an accepted-to-be socket from handshake to close. Never raises for what the client does."""
-    socket = _Socket(websocket, hub, config)
+async def serve_socket(
+    websocket: WebSocket,
+    hub: Hub,
+    config: SocketConfig,
+    *,
+    only_returns: bool = False,
+    carries: Callable[[CallRunner, bool], None] | None = None,
+) -> None:
+    """Serves an accepted-to-be socket from handshake to close. Never raises for what the client does.
+
+    ``only_returns``: a call may be taken up again, and none opened. ``carries`` is told the call, and whether it is a new one.
+    """
+    socket = _Socket(websocket, hub, config, only_returns=only_returns)
     try:
         await socket.accept()
         runner, attachment = await socket.shake_hands()
@@ -102,6 +112,8 @@ async def serve_socket(websocket: WebSocket, hub: Hub, config: SocketConfig) -> 
         return
     except WebSocketDisconnect:
         return
+    if carries is not None:
+        carries(runner, socket.opened)
     await socket.carry(runner, attachment)
 
 
@@ -110,8 +122,9 @@ class _SlowReader(Exception):
 
 
 class _Socket:
-    def __init__(self, websocket: WebSocket, hub: Hub, config: SocketConfig) -> None:
-        self._websocket, self._hub, self._config = websocket, hub, config
+    def __init__(self, websocket: WebSocket, hub: Hub, config: SocketConfig, *, only_returns: bool) -> None:
+        self._websocket, self._hub, self._config, self._only_returns = websocket, hub, config, only_returns
+        self.opened = False
         self._binary = False
         self._asked_model: str | None = None
         self._numbered = 0
@@ -196,6 +209,9 @@ class _Socket:
         event_id: str | None = None,
     ) -> tuple[CallRunner, Attachment]:
         """Raises ``ProtocolError`` for wrong settings, ``_Refused`` when there is no line to be had."""
+        if self._only_returns:
+            message = "`resume=1` is for a call that is taken up again: send session.resume, or leave the query out to open a new call."
+            raise _Refused(error_event("invalid_session_resume", message, param="resume", event_id=event_id), POLICY)
         if patch.model is not UNSET:
             self._asked_model = str(patch.model)
         settings = resolve(msgspec.structs.replace(patch, model=UNSET), defaults)
@@ -212,6 +228,7 @@ class _Socket:
         attachment = runner.attach(lead_ms=self._config.lead_ms if self._binary else None, announce_settings=announce_settings)
         for said in room.said_meanwhile:
             self._receive(runner, attachment, said)
+        self.opened = True
         return runner, attachment
 
     async def _tell_place(self, place: OmnitalkQueue) -> None:

@@ -1,7 +1,8 @@
 """Who may use a server: named keys for programs, a signed cookie or link for people's browsers."""
 
+from .admitted import Admitted, admitted
 from .guard import Guard
 from .keys import AuthFileError, Key, Keyring
 from .limits import Limits
 
-__all__ = ["AuthFileError", "Guard", "Key", "Keyring", "Limits"]
+__all__ = ["Admitted", "AuthFileError", "Guard", "Key", "Keyring", "Limits", "admitted"]

@@ -5,40 +5,35 @@ shows a signed cookie, which it got for a key typed once or for a signed link; a
 """
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from omnitalk.api.origins import readable_by
 from omnitalk.api.problems import problem_response
 from omnitalk.call.clock import Clock, SystemClock
-from omnitalk.call.flood import TokenBucket
 from omnitalk.protocol.errors import ProtocolError
 from omnitalk.transports.websocket import origin_allowed
 
+from .admitted import ADMITTED, Admitted, cost_of
+from .cookies import COOKIE, read_cookie, renewable, set_cookie, socket_pass
 from .keys import Key, Keyring
 from .limits import Limits
-from .tokens import sign, verify
+from .signin import SignIn
+from .tokens import verify
 
-__all__ = ["COOKIE", "KEY_SCOPE", "Guard"]
-
-COOKIE = "omnitalk_pass"
-KEY_SCOPE = "omnitalk.key"
-"""Where routes find whose request it is."""
+__all__ = ["COOKIE", "Guard"]
 
 _SUBPROTOCOL = "openai-insecure-api-key."
 _OPEN = ("/healthz", "/readyz", "/page.css", "/signin.css", "/manifest.webmanifest")
 """What anybody may see: whether the server lives and is ready (probes have no key), and what the sign-in page is made of."""
 
-_COOKIE_S = 12 * 3600.0
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_TRIES_A_MINUTE = 10.0
-_KNOWN_PEERS = 1_024
-_MAX_FORM = 4_096
+_CHALLENGE = {"WWW-Authenticate": 'Bearer realm="omnitalk"'}
 
 
 class Guard:
@@ -56,10 +51,11 @@ class Guard:
         clock: Clock | None = None,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        self._app, self._keyring, self._limits, self._signin = app, keyring, limits, signin
-        self._origins, self._public_url = allow_origin, public_url
-        self._clock, self._wall = clock or SystemClock(), wall
-        self._tries: OrderedDict[str, TokenBucket] = OrderedDict()
+        self._app, self._keyring, self._limits, self._wall = app, keyring, limits, wall
+        self._readers, self._public_url = allow_origin, public_url
+        # "Every page" is meant for programs in pages, which have a key of their own, and not for the cookies of whoever opens one.
+        self._origins = tuple(each for each in allow_origin if each != "*")
+        self._signin = SignIn(keyring, signin, clock or SystemClock(), origins=self._origins, public_url=public_url, wall=wall)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Lets the request in, or answers it."""
@@ -68,9 +64,10 @@ class Guard:
             return
         path = _path(scope)
         if scope["type"] == "http" and path == "/signin":
-            await (await self._sign_in(Request(scope, receive)))(scope, receive, send)
+            answer = await self._signin.answer(Request(scope, receive))
+            await answer(scope, receive, send)
             return
-        if path in _OPEN or path.startswith("/icons/") or (scope["type"] == "http" and scope["method"] == "OPTIONS"):
+        if _is_open(path) or (scope["type"] == "http" and scope["method"] == "OPTIONS"):
             await self._app(scope, receive, send)
             return
         try:
@@ -80,33 +77,35 @@ class Guard:
                 return
             refusal: Response = self._ask(scope)
         except ProtocolError as problem:
-            refusal = problem_response(problem)
+            refusal = self._refusal(problem, scope)
         await _refuse(refusal, scope, receive, send)
 
     async def _admit(self, key: Key, path: str, scope: Scope, receive: Receive, send: Send) -> None:
-        counted = scope["type"] == "websocket" or path.startswith("/v1/")
-        leave = None
-        if counted:
+        cost = cost_of(scope, path)
+        if cost.counts:
             self._limits.begin(key)
-            leave = self._limits.enter(key)
+        seat = self._limits.enter(key) if cost.takes_seat else None
         try:
-            await self._app({**scope, KEY_SCOPE: key}, receive, self._renewing(key, path, scope, send))
+            shown = socket_pass(self._keyring.secret, HTTPConnection(scope), self._wall()) if path == "/config" else None
+            inside = {**scope, ADMITTED: Admitted(key, seat, only_returns=cost.only_returns, socket_pass=shown)}
+            await self._app(inside, receive, self._renewing(key, path, scope, send))
         finally:
-            if leave is not None:
-                leave()
-
-    # -- who is it? -------------------------------------------------------------------------------------------------------
+            if seat is not None:
+                seat.request_over()
 
     def _who(self, connection: HTTPConnection) -> Key | None:
         """Whose request it is; None when it says nothing about that. Raises ``ProtocolError``: a key or a page that will not do."""
-        given = _bearer(connection.headers) or _subprotocol(connection)
+        bearer, offered = _bearer(connection.headers), _subprotocol(connection)
+        given = bearer or offered
         if given is not None:
             key = self._keyring.find(given)
+            if key is None and bearer is None and (shown := verify(self._keyring.secret, "socket", given, self._wall())) is not None:
+                key = self._keyring.named(shown[0])
             if key is None:
                 raise ProtocolError("invalid_api_key", "This key is not known here. Ask whoever runs the server for one.")
             return key
-        found = verify(self._keyring.secret, "cookie", connection.cookies.get(COOKIE, ""), self._wall())
-        key = self._keyring.named(found[0]) if found is not None else None
+        name = read_cookie(self._keyring.secret, connection, self._wall())
+        key = self._keyring.named(name) if name is not None else None
         acts = connection.scope["type"] == "websocket" or connection.scope["method"] not in _SAFE
         # A browser sends a cookie along for any page that asks it to.
         ours = connection.headers.get("origin") is not None and origin_allowed(connection, self._origins, self._public_url)
@@ -119,87 +118,39 @@ class Guard:
         wants_page = scope["type"] == "http" and scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", "")
         if wants_page:
             return RedirectResponse(_up_to_root(scope) + "signin", status_code=303, headers={"Cache-Control": "no-store"})
-        problem = ProtocolError("missing_api_key", "This server wants a key: send Authorization: Bearer YOUR-KEY, or sign in on its page.")
-        return problem_response(problem, {"WWW-Authenticate": 'Bearer realm="omnitalk"'})
+        message = "This server wants a key: send Authorization: Bearer YOUR-KEY, or sign in on its page."
+        return self._refusal(ProtocolError("missing_api_key", message), scope)
+
+    def _refusal(self, problem: ProtocolError, scope: Scope) -> Response:
+        """With what lets a page of another origin, where those are allowed, read why."""
+        headers = readable_by(HTTPConnection(scope), self._readers)
+        return problem_response(problem, {**headers, **_CHALLENGE} if problem.code.endswith("_api_key") else headers)
 
     def _renewing(self, key: Key, path: str, scope: Scope, send: Send) -> Send:
-        """A person who keeps coming stays signed in: the page's first question renews a cookie that is past its middle."""
-        found = verify(self._keyring.secret, "cookie", HTTPConnection(scope).cookies.get(COOKIE, ""), self._wall())
-        if path != "/config" or found is None or found[1] - self._wall() > _COOKIE_S / 2:
+        """A person who keeps coming stays signed in: the page's first question renews the cookie."""
+        now = self._wall()
+        if path != "/config" or not renewable(self._keyring.secret, HTTPConnection(scope), now):
             return send
 
         async def send_with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start":
                 renewed = Response()
-                self._set_cookie(renewed, key.name, scope)
+                set_cookie(renewed, self._keyring.secret, scope, key.name, now)
                 message = {**message, "headers": [*message["headers"], *(h for h in renewed.raw_headers if h[0] == b"set-cookie")]}
             await send(message)
 
         return send_with_cookie
-
-    # -- signing in -------------------------------------------------------------------------------------------------------
-
-    async def _sign_in(self, request: Request) -> Response:
-        token = request.query_params.get("token")
-        if token is not None:
-            # It is in no log and in no referrer from here on.
-            request.scope["query_string"] = b""
-        try:
-            self._count_try(request)
-            if request.method == "POST":
-                return self._enter_with_key(await _form_key(request), request)
-            if token is not None:
-                return self._enter_with_link(token, request)
-        except ProtocolError as problem:
-            page = Response(self._page(problem.message), media_type="text/html", headers={"Cache-Control": "no-store"})
-            page.status_code = problem_response(problem).status_code
-            return page
-        if request.method != "GET":
-            return JSONResponse({"error": {"message": "Sign in with GET or POST."}}, status_code=405, headers={"Allow": "GET, POST"})
-        return Response(self._page(""), media_type="text/html", headers={"Cache-Control": "no-store"})
-
-    def _enter_with_key(self, secret: str, request: Request) -> Response:
-        if request.headers.get("origin") is not None and not origin_allowed(request, self._origins, self._public_url):
-            raise ProtocolError("origin_not_allowed", "Another page sent you here. Open this page itself to sign in.")
-        key = self._keyring.find(secret.strip())
-        if key is None:
-            raise ProtocolError("invalid_api_key", "This key is not known here.")
-        return self._welcome(key.name, request)
-
-    def _enter_with_link(self, token: str, request: Request) -> Response:
-        found = verify(self._keyring.secret, "link", token, self._wall())
-        if found is None or self._keyring.named(found[0]) is None:
-            raise ProtocolError("invalid_api_key", "This link is not good, or not any more. Ask for a new one.")
-        return self._welcome(found[0], request)
-
-    def _welcome(self, name: str, request: Request) -> Response:
-        answer = RedirectResponse("./", status_code=303, headers={"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})
-        self._set_cookie(answer, name, request.scope)
-        return answer
-
-    def _set_cookie(self, answer: Response, name: str, scope: Scope) -> None:
-        token = sign(self._keyring.secret, "cookie", name, self._wall() + _COOKIE_S)
-        secure = scope["scheme"] in ("https", "wss")
-        answer.set_cookie(COOKIE, token, max_age=int(_COOKIE_S), path="/", httponly=True, samesite="lax", secure=secure)
-
-    def _page(self, problem: str) -> str:
-        said = f'<p class="problem" role="alert">{_escaped(problem)}</p>' if problem else ""
-        return self._signin.replace("<!-- problem -->", said)
-
-    def _count_try(self, request: Request) -> None:
-        peer = request.client.host if request.client is not None else ""
-        bucket = self._tries.pop(peer, None) or TokenBucket(_TRIES_A_MINUTE / 60.0, _TRIES_A_MINUTE, self._clock)
-        self._tries[peer] = bucket
-        while len(self._tries) > _KNOWN_PEERS:
-            self._tries.popitem(last=False)
-        if not bucket.take():
-            raise ProtocolError("rate_limit_exceeded", "Too many tries. Wait a minute.", retryable=True)
 
 
 def _path(scope: Scope) -> str:
     """Without the prefix that a proxy may have left on it."""
     path, root = str(scope["path"]), str(scope.get("root_path", ""))
     return path.removeprefix(root) if root and path.startswith(root) else path
+
+
+def _is_open(path: str) -> bool:
+    # Files are looked up with `..` taken at its word.
+    return path in _OPEN or (path.startswith("/icons/") and ".." not in path)
 
 
 def _up_to_root(scope: Scope) -> str:
@@ -217,14 +168,6 @@ def _subprotocol(connection: HTTPConnection) -> str | None:
     return next((str(each).removeprefix(_SUBPROTOCOL) for each in offered if str(each).startswith(_SUBPROTOCOL)), None)
 
 
-async def _form_key(request: Request) -> str:
-    if int(request.headers.get("content-length") or 0) > _MAX_FORM or "content-length" not in request.headers:
-        raise ProtocolError("body_too_large", "Send the form with one field, key.")
-    async with request.form(max_files=0, max_fields=4) as form:
-        value = form.get("key")
-    return value if isinstance(value, str) else ""
-
-
 async def _refuse(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "http":
         await response(scope, receive, send)
@@ -232,7 +175,3 @@ async def _refuse(response: Response, scope: Scope, receive: Receive, send: Send
     # Before the upgrade, a socket is refused with a status like any other request.
     await send({"type": "websocket.http.response.start", "status": response.status_code, "headers": response.raw_headers})
     await send({"type": "websocket.http.response.body", "body": bytes(response.body)})
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -5,6 +5,7 @@
     # omnitalk keys
     secret 9f86d081…                                  64 hex digits
     key anna sha256:2c26b46b… per_minute=120 at_once=8
+    key bob plain:a-word-of-16-or-more                kept as it is; this file is for its owner only
 """
 
 import hashlib
@@ -20,6 +21,7 @@ __all__ = ["AuthFileError", "Key", "Keyring", "add_key", "digest"]
 
 _PREFIX = "ot_"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_KEPT = re.compile(r"sha256:(?P<digest>[0-9a-f]{64})|plain:(?P<plain>[!-~]{16,200})")
 _MOST_KEYS = 10_000
 
 
@@ -90,15 +92,19 @@ class Keyring:
 
 
 def _key(words: list[str]) -> Key:
-    if len(words) < 2 or not _NAME.fullmatch(words[0]) or not re.fullmatch(r"sha256:[0-9a-f]{64}", words[1]):
-        raise ValueError("a key is written `key NAME sha256:64-HEX-DIGITS`, with per_minute=N and at_once=N after it")
+    kept = _KEPT.fullmatch(words[1]) if len(words) > 1 and _NAME.fullmatch(words[0]) else None
+    if kept is None:
+        raise ValueError(
+            "a key is written `key NAME sha256:64-HEX-DIGITS` or `key NAME plain:16-CHARACTERS-OR-MORE`, "
+            "with per_minute=N and at_once=N after it"
+        )
     limits: dict[str, int] = {}
     for word in words[2:]:
         name, _, value = word.partition("=")
         if name not in ("per_minute", "at_once") or not value.isdigit() or not 1 <= int(value) <= 1_000_000:
             raise ValueError(f"{word[:40]!r} is not per_minute=N or at_once=N with a number from 1")
         limits[name] = int(value)
-    return Key(name=words[0], digest=words[1].removeprefix("sha256:"), **limits)
+    return Key(name=words[0], digest=kept["digest"] or digest(kept["plain"]), **limits)
 
 
 def add_key(path: Path, name: str) -> str:

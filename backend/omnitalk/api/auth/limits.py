@@ -8,7 +8,31 @@ from omnitalk.protocol.errors import ProtocolError
 
 from .keys import Key
 
-__all__ = ["Limits"]
+__all__ = ["Limits", "Seat"]
+
+
+class Seat:
+    """One of the things that a key has going on. It is free again after the request, or, once kept, when its keeper says so."""
+
+    def __init__(self, free: Callable[[], None]) -> None:
+        self._free: Callable[[], None] | None = free
+        self._kept = False
+
+    def keep(self) -> Callable[[], None]:
+        """What was asked for goes on after the request: call the answer when it is over."""
+        self._kept = True
+        return self.leave
+
+    def leave(self) -> None:
+        """Frees it; a second time does nothing."""
+        free, self._free = self._free, None
+        if free is not None:
+            free()
+
+    def request_over(self) -> None:
+        """Frees it unless it is kept."""
+        if not self._kept:
+            self.leave()
 
 
 class Limits:
@@ -27,18 +51,14 @@ class Limits:
             message = f"The key {key.name!r} may begin {key.per_minute} requests a minute; ask again in a moment."
             raise ProtocolError("rate_limit_exceeded", message, retryable=True)
 
-    def enter(self, key: Key) -> Callable[[], None]:
-        """Something that goes on; call the answer once when it is over. Raises ``ProtocolError(rate_limit_exceeded)``."""
+    def enter(self, key: Key) -> Seat:
+        """Something that goes on. Raises ``ProtocolError(rate_limit_exceeded)``."""
         if self.inside.get(key.name, 0) >= key.at_once:
             message = f"The key {key.name!r} may have {key.at_once} requests and calls at once; end one first."
             raise ProtocolError("rate_limit_exceeded", message, retryable=True)
         self.inside[key.name] = self.inside.get(key.name, 0) + 1
-        left = False
 
-        def leave() -> None:
-            nonlocal left
-            if not left:
-                left = True
-                self.inside[key.name] -= 1
+        def free() -> None:
+            self.inside[key.name] -= 1
 
-        return leave
+        return Seat(free)

@@ -7,8 +7,10 @@ from typing import Literal
 
 __all__ = ["Kind", "sign", "verify"]
 
-Kind = Literal["cookie", "link"]
-"""A link is exchanged for a cookie; neither passes for the other."""
+Kind = Literal["cookie", "guest", "link", "socket"]
+"""A link is exchanged for a guest's cookie, a key for a cookie that is renewed while it is used; a page whose socket goes to another
+host, where no cookie goes, shows a ``socket`` token there. None passes for another.
+"""
 
 _LONGEST = 512
 

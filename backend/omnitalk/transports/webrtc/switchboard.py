@@ -1,7 +1,6 @@
 """All peers of a server: takes offers, opens or resumes their calls, and closes what is left when the server stops."""
 
 import asyncio
-from collections.abc import Callable
 
 import msgspec
 import structlog
@@ -79,14 +78,6 @@ class Switchboard:
         except BaseException:
             runner.detach(attachment)
             raise
-
-    def when_gone(self, call_id: str, then: Callable[[], None]) -> None:
-        """Calls ``then`` once no peer carries this call any more."""
-        carrying = [task for task in self._peers if task.get_name() == f"peer {call_id}"]
-        if carrying:
-            carrying[-1].add_done_callback(lambda _: then())
-        else:
-            then()
 
     async def close(self) -> None:
         """Hangs up on everybody that is left. The calls themselves are the hub's to end."""

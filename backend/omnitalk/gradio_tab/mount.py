@@ -56,6 +56,8 @@ class Demo:
         options: dict[str, Any] = {"theme": _theme(), "css": _CSS, "head": head("../")}
         inner = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
         gr.mount_gradio_app(inner, demo, path="/", show_error=True, ssr_mode=False, max_file_size="24mb", footer_links=[], **options)
+        # Only then does gradio ask whether a file that a request names was uploaded; else anybody could read every file of the server.
+        demo.has_launched = True
         return inner
 
     async def close(self) -> None:

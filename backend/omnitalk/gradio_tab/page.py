@@ -17,6 +17,7 @@ from omnitalk.client.query import PROMPTS, message_of
 
 from .answers import Answers, Preset
 from .talk import Talk, wav
+from .uploads import uploads_only
 
 __all__ = ["build", "head"]
 
@@ -71,13 +72,15 @@ def _chat(
                 label="Conversation", height=460, buttons=["copy"], placeholder="Ask something: write, record, or add a file."
             )
             sound = gr.HTML("", elem_id="omnitalk-sound")
-            box = gr.MultimodalTextbox(
-                label="Your message",
-                placeholder="Write, record, or add a file",
-                sources=["upload", "microphone"],
-                file_types=kinds,
-                file_count="multiple",
-                stop_btn=True,
+            box = uploads_only(
+                gr.MultimodalTextbox(
+                    label="Your message",
+                    placeholder="Write, record, or add a file",
+                    sources=["upload", "microphone"],
+                    file_types=kinds,
+                    file_count="multiple",
+                    stop_btn=True,
+                )
             )
             gr.Examples(_examples(kinds), inputs=box, label="Examples")
         with gr.Column(scale=1, min_width=240):
@@ -85,8 +88,8 @@ def _chat(
             preset = gr.Dropdown(choices, value=choices[0] if choices else None, label="Character", visible=bool(choices))
             system = gr.Textbox(presets[0].instructions if presets else "", label="Instructions", lines=4, max_lines=8)
             voice = gr.Dropdown(list(voices), value=voices[0] if voices else None, label="Voice", visible=bool(voices))
-            reference = gr.Audio(
-                label="Its voice: a short recording", sources=["upload", "microphone"], type="filepath", visible=takes_voice
+            reference = uploads_only(
+                gr.Audio(label="Its voice: a short recording", sources=["upload", "microphone"], type="filepath", visible=takes_voice)
             )
             clear = gr.Button("New conversation")
 

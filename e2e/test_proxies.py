@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from omnitalk.gradio_tab.talk import wav
+from omnitalk.gradio_tab.sound import wav
 
 from .support.browser import Caller, opened
 from .support.proxies import proxied, there

@@ -17,8 +17,6 @@ __all__ = ["PATH", "Demo", "run_alone"]
 
 PATH = "/gradio"
 
-_CSS = ".omnitalk-embedded { display: block; height: min(78vh, 820px); } footer { display: none !important; }"
-
 
 def _quiet() -> None:
     # Before gradio is imported: it asks for nothing from outside, and tells nobody that it runs.
@@ -53,7 +51,7 @@ class Demo:
         from .page import build, head
 
         demo = build(self._answers, self._presets, call_base="../")
-        options: dict[str, Any] = {"theme": _theme(), "css": _CSS, "head": head("../")}
+        options: dict[str, Any] = {"theme": _theme(), "head": head("../")}
         inner = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
         gr.mount_gradio_app(inner, demo, path="/", show_error=True, ssr_mode=False, max_file_size="24mb", footer_links=[], **options)
         # Only then does gradio ask whether a file that a request names was uploaded; else anybody could read every file of the server.
@@ -81,7 +79,6 @@ def run_alone(answers: "Answers", *, host: str, port: int) -> None:
         max_file_size="24mb",
         footer_links=[],
         theme=_theme(),
-        css=_CSS,
         head=head(None),
     )
 

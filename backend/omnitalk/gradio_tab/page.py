@@ -24,10 +24,12 @@ _HUSH = "() => window.omnitalkHush?.()"
 
 
 def head(call_base: str | None) -> str:
-    """Scripts of the page: the player and, where there is a server to call, the call."""
-    player = (Path(__file__).parent / "player.js").read_text()
+    """Scripts and styles of the page: the player, the colours and, where there is a server to call, the call."""
+    here = Path(__file__).parent
+    scripts = "".join((here / name).read_text() for name in ("player.js", "theme.js"))
     call = "" if call_base is None else f'<script type="module" src="{call_base}shared_ui/omnitalk-call.js"></script>'
-    return f"<script>{player}</script>{call}"
+    # As a style of ours: gradio would put a prefix before the selectors of one that it is given.
+    return f"<style>{(here / 'page.css').read_text()}</style><script>{scripts}</script>{call}"
 
 
 def build(answers: Answers, presets: Sequence[Preset], *, call_base: str | None) -> gr.Blocks:
@@ -67,6 +69,9 @@ def _chat(answers: Answers, about: About, presets: Sequence[Preset]) -> None:
                     stop_btn=True,
                 )
             )
+            with gr.Row():
+                silence = gr.Button("Silence", size="sm", min_width=100)
+                clear = gr.Button("New conversation", size="sm", min_width=100)
             with tempfile.TemporaryDirectory(prefix="omnitalk-examples-") as folder:
                 # Gradio keeps copies of its own.
                 gr.Examples(examples(kinds, Path(folder)), inputs=box, label="Examples")
@@ -81,9 +86,6 @@ def _chat(answers: Answers, about: About, presets: Sequence[Preset]) -> None:
             reference = uploads_only(
                 gr.Audio(label="Its voice: a short recording", sources=["upload", "microphone"], type="filepath", visible=about.takes_voice)
             )
-            with gr.Row():
-                silence = gr.Button("Silence", size="sm", min_width=100)
-                clear = gr.Button("New conversation", size="sm", min_width=100)
     keep = Path(chat.GRADIO_CACHE)
 
     async def respond(
@@ -98,7 +100,9 @@ def _chat(answers: Answers, about: About, presets: Sequence[Preset]) -> None:
     by_title = {each.title: each.instructions for each in presets}
     preset.change(lambda title: by_title.get(title, ""), preset, system, api_visibility="private", queue=False)
     silence.click(None, js=_HUSH, api_visibility="private")
-    clear.click(lambda: ([], Talk(), ""), None, [chat, talk, sound], cancels=[asked], api_visibility="private", queue=False)
+    # The conversation's own bin does the same.
+    for forget in (clear.click, chat.clear):
+        forget(lambda: ([], Talk(), ""), None, [chat, talk, sound], cancels=[asked], api_visibility="private", queue=False)
 
 
 def _takes(about: About) -> str:

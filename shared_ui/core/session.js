@@ -7,9 +7,9 @@ import { AudioGraph, openMicrophone } from './audio-graph.js';
 import { EventLog } from './event-log.js';
 import { Line } from './line.js';
 import { socketUrl } from './link.js';
-import { closeProblem, microphoneProblem, notReady, pictureProblem, problem } from './problems.js';
+import { closeProblem, microphoneProblem, notReady, problem } from './problems.js';
 import { Rates, figuresOf } from './figures.js';
-import { PictureSource } from './camera.js';
+import { CallPictures } from './call-pictures.js';
 import { SUBPROTOCOL } from './frames.js';
 import { Timeline } from './timeline.js';
 import { Transcript } from './transcript.js';
@@ -41,8 +41,8 @@ export class CallSession extends EventTarget {
   /** Responses that may still sound: begun, and neither heard to the end nor flushed. @type {Set<string>} */
   #sounding = new Set();
   #swaps = 0;
-  /** @type {PictureSource | null} */
-  #source = null;
+  /** @type {CallPictures} */
+  #pictures;
 
   /**
    * @param {{config: Config, profile: Profile, choices?: Choices, refreshConfig?: () => Promise<Config>, baseUrl?: string,
@@ -56,6 +56,10 @@ export class CallSession extends EventTarget {
     this.timeline = new Timeline();
     this.profile = options.profile;
     this.devices = options.mediaDevices ?? globalThis.navigator?.mediaDevices;
+    this.#pictures = new CallPictures(this, () => this.#line);
+    this.#pictures.addEventListener('change', () => this.#set({ pictures: this.#pictures.shown }));
+    this.#pictures.addEventListener('problem', (message) => this.#complain(/** @type {CustomEvent} */ (message).detail));
+    this.#pictures.addEventListener('picture', (message) => this.dispatchEvent(new CustomEvent('picture', { detail: /** @type {CustomEvent} */ (message).detail })));
   }
 
   get state() {
@@ -64,7 +68,7 @@ export class CallSession extends EventTarget {
 
   /** What the camera or the shared screen shows, for a preview; null when nothing is shown. */
   get pictureStream() {
-    return this.#source?.stream ?? null;
+    return this.#pictures.stream;
   }
 
   /** ms since the call went live, for the timeline. */
@@ -196,7 +200,7 @@ export class CallSession extends EventTarget {
       this.timeline.mark(this.now, 'path');
     });
     line.addEventListener('path', (message) => (this.#path = /** @type {CustomEvent} */ (message).detail));
-    line.addEventListener('picture', (message) => void this.#takePicture(/** @type {CustomEvent} */ (message).detail));
+    line.addEventListener('picture', (message) => void this.#pictures.take(/** @type {CustomEvent} */ (message).detail));
     line.addEventListener('status', (message) => this.#status(/** @type {CustomEvent} */ (message).detail));
     return new Promise((resolve) => {
       const settle = () => {
@@ -229,8 +233,7 @@ export class CallSession extends EventTarget {
     this.#line?.close(endReason);
     const audio = this.#audio;
     this.#audio = null;
-    this.#source?.close();
-    this.#source = null;
+    this.#pictures.hide();
     audio?.close().catch((failure) => this.#note('local', { type: 'audio_close_failed', message: String(failure) }));
     this.#sounding.clear();
     const transport = { ...this.#state.transport, state: /** @type {const} */ ('closed'), retryInMs: null };
@@ -491,62 +494,8 @@ export class CallSession extends EventTarget {
   // -- pictures ---------------------------------------------------------------------------------------------------------------
 
   /** Shows the model a camera or the screen, or nothing. Resolves `false` with an `error` event when it could not. @param {PictureKind | 'off'} kind @param {{deviceId?: string, facing?: 'user' | 'environment'}} [wish] */
-  async setPictures(kind, wish = {}) {
-    if (kind === 'off') return this.#hide();
-    const settings = this.profile.data.camera;
-    if (!TALKING.has(this.#state.phase) || !settings?.enabled) return false;
-    const source = this.#source ?? new PictureSource(this.devices, settings);
-    try {
-      const track = await source.open(kind, wish);
-      if (!TALKING.has(this.#state.phase)) {
-        source.close();
-        return false;
-      }
-      if (this.#source !== source) source.addEventListener('ended', () => this.#hide());
-      this.#source = source;
-      const { deviceId = '', facingMode = '' } = track.getSettings();
-      this.#set({ pictures: { kind, deviceId, label: track.label, facing: facingMode, sentAt: null, bytes: 0 } });
-      this.#line?.wantPictures(this.profile.data.unit_ms ?? Math.round(1000 / (settings.fps || 1)), this.#moments);
-      return true;
-    } catch (error) {
-      if (/** @type {DOMException} */ (error).name === 'NotAllowedError' && kind === 'screen') return false; // the person closed the picker
-      this.#complain(pictureProblem(error, kind));
-      return false;
-    }
-  }
-
-  #hide() {
-    this.#line?.wantPictures(null);
-    this.#source?.close();
-    this.#source = null;
-    if (this.#state.pictures) this.#set({ pictures: null });
-    return true;
-  }
-
-  /** Frames a unit: more than one are stacked into a second picture, where the profile's model reads that. */
-  get #moments() {
-    const { stacks = [1] } = this.profile.data.camera ?? {};
-    const wanted = this.options.choices?.stacked ?? 1;
-    return stacks.includes(wanted) ? wanted : 1;
-  }
-
-  /** @param {number} moment */
-  async #takePicture(moment) {
-    if (!this.#state.pictures || this.#state.held) return;
-    const blobs = (await this.#source?.take(moment, this.#moments, this.#pictureRoom)) ?? [];
-    const jpegs = await Promise.all(blobs.map((blob) => blob.arrayBuffer()));
-    if (jpegs.length === 0 || !this.#state.pictures || this.#state.held) return;
-    if (this.profile.sendPicture) this.profile.sendPicture(jpegs[0], this);
-    else this.sendFrames(jpegs);
-    const bytes = blobs.reduce((sum, blob) => sum + blob.size, 0);
-    this.#set({ pictures: { ...this.#state.pictures, sentAt: Date.now(), bytes } });
-    this.dispatchEvent(new CustomEvent('picture', { detail: blobs.at(-1) }));
-  }
-
-  /** Bytes that a picture may have on the path in use: as an item it travels in base64, beside the names around it. */
-  get #pictureRoom() {
-    const room = this.#line?.room ?? Infinity;
-    return this.profile.sendPicture ? Math.floor(room * 0.74) - 1_000 : room - 200;
+  setPictures(kind, wish = {}) {
+    return kind === 'off' ? Promise.resolve(this.#pictures.hide()) : this.#pictures.show(kind, wish);
   }
 
   /** @param {ArrayBuffer[]} jpegs at most two */

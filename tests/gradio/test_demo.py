@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.async_api import Browser, Page, expect
 
 from tests.page.conftest import browser, serve
@@ -180,3 +181,13 @@ async def test_alone_it_talks_to_any_openai_compatible_server(alone: str, browse
         await ask(page, "Hello?")
         await expect(page.get_by_text("This test engine understands nothing; it was sent")).to_be_visible()
         await page.wait_for_function("window.omnitalkPlayed > 1")
+
+
+async def test_a_picture_reaches_an_engine_that_sees(serve: Callable[..., str], browser: Browser) -> None:
+    out = io.BytesIO()
+    Image.new("RGB", (64, 64), "red").save(out, "PNG")
+    async with demo(browser, f"{serve('--scripted-mode', 'qwen3')}/gradio/") as page:
+        await ask(page, "What is this?", {"name": "red.png", "mimeType": "image/png", "buffer": out.getvalue()})
+        await expect(page.get_by_text("it was sent").first).to_contain_text("image")
+        await ask(page, "And this?", {"name": "bad.png", "mimeType": "image/png", "buffer": b"\x89PNG no picture"})
+        await expect(page.get_by_text("Not answered")).to_be_visible()

@@ -62,6 +62,8 @@ async def test_the_status_tab_says_what_answers(serve: Callable[..., str], visit
     async with visit(serve() + "/") as seen:
         await seen.page.get_by_role("tab", name="Call").focus()
         await seen.page.keyboard.press("ArrowRight")
+        await expect(seen.page.get_by_role("tab", name="Demo")).to_be_focused()
+        await seen.page.keyboard.press("End")
         panel = seen.page.get_by_role("tabpanel", name="Status")
         await expect(panel).to_contain_text("Ready for calls")
         await expect(panel).to_contain_text("This is a test engine")

@@ -57,7 +57,7 @@ def _chat(answers: Answers, about: About, presets: Sequence[Preset]) -> None:
     talk = gr.State(Talk)
     with gr.Row():
         with gr.Column(scale=3):
-            chat = gr.Chatbot(label="Conversation", height=460, buttons=["copy"], placeholder=_INVITATION)
+            chat = gr.Chatbot(label="Conversation", height="48dvh", buttons=["copy"], placeholder=_INVITATION)
             sound = gr.HTML("", elem_id="omnitalk-sound")
             box = uploads_only(
                 gr.MultimodalTextbox(

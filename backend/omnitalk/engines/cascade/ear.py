@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Callable
 
-from omnitalk.engines.base import EngineError, NearEnd
-from omnitalk.media.audio import AudioRing, Resampler, decode, level_dbfs
+from omnitalk.engines.base import NearEnd
+from omnitalk.engines.sound_in import SoundIn, wire_format
+from omnitalk.media.audio import AudioRing, level_dbfs
 from omnitalk.media.vad import FRAME, FRAME_MS, RATE, VadModel, VadStream
-from omnitalk.protocol.audio_format import bytes_per_sample, canonical_encoding, check_rate
-from omnitalk.protocol.base import UNSET
+from omnitalk.protocol.audio_format import bytes_per_sample
 from omnitalk.protocol.client import InputAudioBufferAppend
-from omnitalk.protocol.errors import ProtocolError
 from omnitalk.protocol.session import AudioFormat
 
 from .workers import WorkerPool
@@ -35,32 +34,20 @@ class Ear:
         self.passed_over = 0
         self._vad = VadStream(model)
         self._pool, self._key, self._on_frame = pool, key, on_frame
-        self._format: AudioFormat | None = None
-        self._resampler = Resampler(RATE, RATE)
+        self._sound = SoundIn(RATE)
         self._arrived = asyncio.Event()
 
     def append(self, event: InputAudioBufferAppend, default: AudioFormat) -> int:
         """Take sound in; returns its samples at 16 kHz. Raises ``EngineError`` (``bad_audio``, ``unsupported_audio_format``)."""
-        try:
-            encoding = default.encoding if event.format is UNSET else canonical_encoding(str(event.format), param="format")
-            rate = default.rate if event.sample_rate_hz is UNSET else check_rate(event.sample_rate_hz, param="sample_rate_hz")
-        except ProtocolError as error:
-            raise EngineError(error.code, error.message, param=error.param) from error
-        wire = AudioFormat(encoding=encoding, rate=rate)
-        if wire != self._format:
-            self._format = wire
-            self._resampler = Resampler(rate, RATE)
-        data = event.audio
-        longest = MAX_TURN_S * rate * bytes_per_sample(encoding)
+        wire, data = wire_format(event, default), event.audio
+        size = bytes_per_sample(wire.encoding)
+        longest = MAX_TURN_S * wire.rate * size
         lost = 0
-        if len(data) > longest and len(data) % bytes_per_sample(encoding) == 0:
-            lost = (len(data) - longest) // bytes_per_sample(encoding)
+        if len(data) > longest and len(data) % size == 0:
+            lost = (len(data) - longest) // size
             data = data[-longest:]
-        try:
-            samples = self._resampler.process(decode(data, encoding))
-        except ValueError as error:
-            raise EngineError("bad_audio", f"This sound cannot be read: {error}.", param="audio") from error
-        self.ring.dropped += lost * RATE // rate
+        samples = self._sound.samples(data, wire)
+        self.ring.dropped += lost * RATE // wire.rate
         self.ring.write(samples)
         self._arrived.set()
         return int(samples.size)

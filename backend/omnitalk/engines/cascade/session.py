@@ -15,6 +15,7 @@ from typing import Any
 
 from omnitalk.engines.base import Command, DismissInput, EngineError, EngineEvent, EngineFailed, Interrupt, PlaybackProgress
 from omnitalk.engines.conversation import Conversation, new_id, user_item, validate_item
+from omnitalk.engines.items import Items
 from omnitalk.engines.pictures import check_picture
 from omnitalk.engines.turns import ResponseWriter
 from omnitalk.media.audio import Resampler, decode
@@ -67,6 +68,8 @@ class CascadeSession:
         self._unanswered = False
         self._closed = False
         self._listener = Listener(stages, self._outbox, self, session_id, settings.turn_detection)
+        stop = lambda heard_ms: self._stop_reply("client_cancelled", heard_ms)  # noqa: E731
+        self._items = Items(self._conversation, self._outbox.emit, self._writing, stop)
         self._handlers: dict[type[Any], Callable[[Any], None]] = {
             client.SessionUpdate: self._update,
             client.InputAudioBufferAppend: self._append,
@@ -74,9 +77,9 @@ class CascadeSession:
             client.InputAudioBufferClear: self._clear,
             client.ResponseCreate: self._create_response,
             client.ConversationItemCreate: self._create_item,
-            client.ConversationItemRetrieve: self._retrieve_item,
-            client.ConversationItemDelete: self._delete_item,
-            client.ConversationItemTruncate: self._truncate_item,
+            client.ConversationItemRetrieve: self._items.retrieve,
+            client.ConversationItemDelete: self._items.delete,
+            client.ConversationItemTruncate: self._items.truncate,
             client.TurnSignal: self._refuse_turn_signal,
             client.InputTextAppend: self._append_text,
             client.OmnitalkMute: lambda _: None,
@@ -416,30 +419,11 @@ class CascadeSession:
             raise EngineError("bad_audio", f"The item's audio cannot be read: {error}.", param="item.content.audio") from error
 
     def _add_item(self, item: JsonObject, previous_item_id: str | None = None) -> None:
-        previous = self._conversation.add(item, previous_item_id)
-        self._outbox.emit(server.ConversationItemAdded(item=dict(item), previous_item_id=previous))
-        self._outbox.emit(server.ConversationItemCreated(item=dict(item), previous_item_id=previous))
-        self._outbox.emit(server.ConversationItemDone(item=dict(item), previous_item_id=previous))
+        self._items.add(item, previous_item_id)
         self._unanswered = self._unanswered or item["role"] == "user"
 
-    def _retrieve_item(self, command: client.ConversationItemRetrieve) -> None:
-        self._outbox.emit(server.ConversationItemRetrieved(item=dict(self._conversation.get(command.item_id))))
-
-    def _delete_item(self, command: client.ConversationItemDelete) -> None:
-        if self._reply is not None and self._reply.active and self._reply.writer.item_id == command.item_id:
-            raise EngineError("bad_event", "This item is being written; cancel its response first.", param="item_id")
-        self._conversation.delete(command.item_id)
-        self._outbox.emit(server.ConversationItemDeleted(item_id=command.item_id))
-
-    def _truncate_item(self, command: client.ConversationItemTruncate) -> None:
-        if self._reply is not None and self._reply.active and self._reply.writer.item_id == command.item_id:
-            self._stop_reply("client_cancelled", float(command.audio_end_ms))
-        self._conversation.truncate(command.item_id, command.audio_end_ms, command.content_index)
-        self._outbox.emit(
-            server.ConversationItemTruncated(
-                item_id=command.item_id, audio_end_ms=command.audio_end_ms, content_index=command.content_index
-            )
-        )
+    def _writing(self) -> str | None:
+        return self._reply.writer.item_id if self._reply is not None and self._reply.active else None
 
     def _append_text(self, command: client.InputTextAppend) -> None:
         if not command.text.strip():

@@ -10,6 +10,7 @@ import structlog
 
 from omnitalk.engines.base import Capabilities, EngineError, EngineSession, Health
 from omnitalk.engines.chat import ChatDelta, ChatRequest
+from omnitalk.engines.duplex_wire import duplex_wire
 from omnitalk.media.vad import VadModel
 from omnitalk.protocol.base import JsonObject
 from omnitalk.protocol.session import SessionSettings
@@ -78,7 +79,7 @@ class OmniEngine:
             max_context_tokens=self._limit,
             chat=True,
             honest=_HONEST[self.options.family],
-            wire=_wire(native),
+            wire=duplex_wire(native=native, sees=True),
         )
 
     # -- Engine -------------------------------------------------------------------------------------------------------
@@ -298,26 +299,3 @@ def _children() -> list[Any]:
             if "StageEngineCoreProc" in child.name() or any("StageEngineCoreProc" in word for word in child.cmdline()):
                 found.append(child)
     return found
-
-
-def _wire(native: bool) -> JsonObject:
-    return {
-        "supports_model_native_turn_policy": native,
-        "supports_client_commit": True,
-        "supports_barge_in": True,
-        "supports_playback_ack": True,
-        "supports_input_append": True,
-        "supports_session_lease": True,
-        "supports_session_resume": True,
-        "supports_realtime_endpoint": True,
-        "supports_multi_session": True,
-        "supports_audio_truncate": True,
-        "supports_image_input": not native,
-        "supports_text_only_turn": not native,
-        "required_input_modalities": ["audio"] if native else [],
-        "optional_input_modalities": ["video"] if native else ["audio", "text", "image"],
-        "implementation_level": "model_native_duplex" if native else "turn_based_duplex",
-        "session_admission_mode": "engine_managed",
-        "chunk_period_ms": 1000 if native else None,
-        "target_barge_in_latency_ms": None,
-    }

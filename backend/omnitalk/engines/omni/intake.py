@@ -10,13 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omnitalk.engines.base import EngineError, NearEnd
-from omnitalk.media.audio import Resampler, Samples, decode, encode, level_dbfs
+from omnitalk.engines.base import NearEnd
+from omnitalk.engines.sound_in import SoundIn, wire_format
+from omnitalk.media.audio import Samples, encode, level_dbfs
 from omnitalk.media.vad import FRAME, FRAME_MS, VadModel, VadStream
-from omnitalk.protocol.audio_format import canonical_encoding, check_rate
 from omnitalk.protocol.base import UNSET
 from omnitalk.protocol.client import InputAudioBufferAppend
-from omnitalk.protocol.errors import ProtocolError
 from omnitalk.protocol.session import AudioFormat
 
 __all__ = ["PIECE", "RATE", "UNIT", "Intake", "Piece"]
@@ -51,8 +50,7 @@ class Intake:
         self.units = 0
         self.frames_replaced = 0
         self._vad = VadStream(vad) if vad is not None else None
-        self._format: AudioFormat | None = None
-        self._resampler = Resampler(RATE, RATE)
+        self._sound = SoundIn(RATE)
         self._unframed: Samples = np.empty(0, np.float32)
         self._heard = 0
         self._listen_through: int | None = None
@@ -74,7 +72,7 @@ class Intake:
 
     def hear(self, event: InputAudioBufferAppend, default: AudioFormat) -> tuple[list[Piece], list[NearEnd]]:
         """Pieces for the engine and verdicts for the call. Raises ``EngineError``: bad_audio, unsupported_audio_format."""
-        samples = self._samples(event, default)
+        samples = self._sound.samples(event.audio, wire_format(event, default))
         if event.video_frames:
             self.frames_replaced += bool(self._pictures)
             self._pictures = tuple(event.video_frames)
@@ -87,20 +85,6 @@ class Intake:
             self._speech = bool(self._speech) or any(verdict.probability >= _SPEECH for verdict in verdicts)
         self._waiting = np.concatenate((self._waiting, samples))
         return list(self._pieces()), verdicts
-
-    def _samples(self, event: InputAudioBufferAppend, default: AudioFormat) -> Samples:
-        try:
-            encoding = default.encoding if event.format is UNSET else canonical_encoding(str(event.format), param="format")
-            rate = default.rate if event.sample_rate_hz is UNSET else check_rate(event.sample_rate_hz, param="sample_rate_hz")
-        except ProtocolError as problem:
-            raise EngineError(problem.code, problem.message, param=problem.param) from problem
-        wire = AudioFormat(encoding=encoding, rate=rate)
-        if wire != self._format:
-            self._format, self._resampler = wire, Resampler(rate, RATE)
-        try:
-            return self._resampler.process(decode(event.audio, encoding))
-        except ValueError as problem:
-            raise EngineError("bad_audio", f"This sound cannot be read: {problem}.", param="audio") from problem
 
     def _judge(self, samples: Samples) -> Iterator[NearEnd]:
         sound = np.concatenate((self._unframed, samples))

@@ -248,7 +248,7 @@ class NativeSession(OmniSession):
 
     def _create_item(self, command: client.ConversationItemCreate) -> None:
         # Kept for whoever reads the conversation; the model itself remembers only what it heard and said.
-        self._add_item(self._checked_item(command, images=False), command.previous_item_id)
+        self._items.add(self._checked_item(command, images=False), command.previous_item_id)
 
     def _append_text(self, command: client.InputTextAppend) -> None:
         raise EngineError("native_text_append_unsupported", "This model takes no typed text in a live session.", param="text")

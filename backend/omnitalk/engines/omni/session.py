@@ -12,6 +12,7 @@ import structlog
 from omnitalk.engines.base import Command, EngineError, EngineEvent, EngineFailed, Interrupt, PlaybackProgress
 from omnitalk.engines.cascade.outbox import Outbox
 from omnitalk.engines.conversation import Conversation, new_id, user_item, validate_item
+from omnitalk.engines.items import Items
 from omnitalk.media.vad import VadModel
 from omnitalk.protocol import client, server
 from omnitalk.protocol.base import JsonObject
@@ -83,6 +84,7 @@ class OmniSession(abc.ABC):
         self._held = False
         self._closed = False
         self._tasks: set[asyncio.Task[None]] = set()
+        self._items = Items(self._conversation, self._outbox.emit, self._writing, self._stop_writing)
         self._handlers: dict[type[Any], Callable[[Any], None]] = {
             client.SessionUpdate: self._update,
             client.InputAudioBufferAppend: self._append,
@@ -90,9 +92,9 @@ class OmniSession(abc.ABC):
             client.InputAudioBufferClear: self._clear,
             client.ResponseCreate: self._create_response,
             client.ConversationItemCreate: self._create_item,
-            client.ConversationItemRetrieve: self._retrieve_item,
-            client.ConversationItemDelete: self._delete_item,
-            client.ConversationItemTruncate: self._truncate_item,
+            client.ConversationItemRetrieve: self._items.retrieve,
+            client.ConversationItemDelete: self._items.delete,
+            client.ConversationItemTruncate: self._items.truncate,
             client.TurnSignal: self._signal,
             client.InputTextAppend: self._append_text,
             client.OmnitalkHold: self._hold,
@@ -197,7 +199,7 @@ class OmniSession(abc.ABC):
 
     def _committed(self, item_id: str) -> None:
         """The engine took a turn of the person's."""
-        self._add_item(user_item(item_id, {"type": "input_audio", "transcript": None}), committed=True)
+        self._items.add(user_item(item_id, {"type": "input_audio", "transcript": None}), committed=True)
 
     def _listened(self, event: Any) -> None:  # noqa: B027 - not every model says so
         """The model decided to listen."""
@@ -369,32 +371,12 @@ class OmniSession(abc.ABC):
 
     # -- items --------------------------------------------------------------------------------------------------------
 
-    def _add_item(self, item: JsonObject, previous_item_id: str | None = None, *, committed: bool = False) -> None:
-        previous = self._conversation.add(item, previous_item_id)
-        self._outbox.emit(server.ConversationItemAdded(item=dict(item), previous_item_id=previous))
-        self._outbox.emit(server.ConversationItemCreated(item=dict(item), previous_item_id=previous))
-        if committed:
-            self._outbox.emit(server.InputAudioBufferCommitted(item_id=str(item["id"]), previous_item_id=previous))
-        self._outbox.emit(server.ConversationItemDone(item=dict(item), previous_item_id=previous))
+    def _writing(self) -> str | None:
+        return None if self._reply is None else self._reply.writer.item_id
 
-    def _retrieve_item(self, command: client.ConversationItemRetrieve) -> None:
-        self._outbox.emit(server.ConversationItemRetrieved(item=dict(self._conversation.get(command.item_id))))
-
-    def _delete_item(self, command: client.ConversationItemDelete) -> None:
-        if self._reply is not None and self._reply.writer.item_id == command.item_id:
-            raise EngineError("bad_event", "This item is being written; cancel its response first.", param="item_id")
-        self._conversation.delete(command.item_id)
-        self._outbox.emit(server.ConversationItemDeleted(item_id=command.item_id))
-
-    def _truncate_item(self, command: client.ConversationItemTruncate) -> None:
-        if self._reply is not None and self._reply.writer.item_id == command.item_id:
-            self._interrupt(Interrupt(response_id=self._reply.id, heard_ms=float(command.audio_end_ms), reason="client_cancelled"))
-        self._conversation.truncate(command.item_id, command.audio_end_ms, command.content_index)
-        self._outbox.emit(
-            server.ConversationItemTruncated(
-                item_id=command.item_id, audio_end_ms=command.audio_end_ms, content_index=command.content_index
-            )
-        )
+    def _stop_writing(self, heard_ms: float) -> None:
+        assert self._reply is not None
+        self._interrupt(Interrupt(response_id=self._reply.id, heard_ms=heard_ms, reason="client_cancelled"))
 
     # -- the rest -----------------------------------------------------------------------------------------------------
 

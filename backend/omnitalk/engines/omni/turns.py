@@ -112,7 +112,7 @@ class TurnSession(OmniSession):
 
     def _create_item(self, command: client.ConversationItemCreate) -> None:
         item = self._checked_item(command, images=True)
-        self._add_item(item, command.previous_item_id)
+        self._items.add(item, command.previous_item_id)
         self._lane.put(self._commands.CreateItem(item=dict(item), previous_item_id=command.previous_item_id))
 
     def _append_text(self, command: client.InputTextAppend) -> None:

@@ -7,8 +7,8 @@ from typing import Literal
 
 from omnitalk.engines.base import Capabilities, EngineError, EngineSession, Health
 from omnitalk.engines.chat import ChatDelta, ChatRequest
+from omnitalk.engines.duplex_wire import duplex_wire
 from omnitalk.media.audio import Samples
-from omnitalk.protocol.base import JsonObject
 from omnitalk.protocol.session import SessionSettings
 
 from .chat import answer, tones
@@ -23,29 +23,6 @@ __all__ = ["Mode", "ScriptedEngine"]
 Mode = Literal["turn", "minicpm", "qwen3"]
 
 _HONEST = "This is a test engine: it understands nothing and answers every turn with a tone."
-
-
-def _wire(*, native: bool, sees: bool) -> JsonObject:
-    return {
-        "supports_model_native_turn_policy": native,
-        "supports_client_commit": True,
-        "supports_barge_in": True,
-        "supports_playback_ack": True,
-        "supports_input_append": True,
-        "supports_session_lease": True,
-        "supports_session_resume": True,
-        "supports_realtime_endpoint": True,
-        "supports_multi_session": True,
-        "supports_audio_truncate": True,
-        "supports_image_input": sees and not native,
-        "supports_text_only_turn": not native,
-        "required_input_modalities": ["audio"] if native else [],
-        "optional_input_modalities": ["video"] if native else ["audio", "text", *(["image"] if sees else [])],
-        "implementation_level": "model_native_duplex" if native else "turn_based_duplex",
-        "session_admission_mode": "engine_managed",
-        "chunk_period_ms": 1000 if native else None,
-        "target_barge_in_latency_ms": None,
-    }
 
 
 def _capabilities(mode: Mode, max_sessions: int) -> Capabilities:
@@ -65,7 +42,7 @@ def _capabilities(mode: Mode, max_sessions: int) -> Capabilities:
         speech=True,
         transcription=True,
         honest=_HONEST,
-        wire=_wire(native=native, sees=sees),
+        wire=duplex_wire(native=native, sees=sees),
     )
 
 

@@ -4,12 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from omnitalk.engines.base import EngineError, NearEnd
-from omnitalk.media.audio import Resampler, Samples, decode, level_dbfs
-from omnitalk.protocol.audio_format import canonical_encoding, check_rate
-from omnitalk.protocol.base import UNSET
+from omnitalk.engines.base import NearEnd
+from omnitalk.engines.sound_in import SoundIn, wire_format
+from omnitalk.media.audio import Samples, level_dbfs
 from omnitalk.protocol.client import InputAudioBufferAppend
-from omnitalk.protocol.errors import ProtocolError
 from omnitalk.protocol.session import AudioFormat
 
 __all__ = ["FRAME", "FRAME_MS", "RATE", "SPEECH_DBFS", "LevelEar"]
@@ -27,25 +25,13 @@ class LevelEar:
 
     def __init__(self) -> None:
         self.heard = 0
-        self._format: AudioFormat | None = None
-        self._resampler = Resampler(RATE, RATE)
+        self._sound = SoundIn(RATE)
         self._rest: Samples = np.empty(0, np.float32)
         self._framed = 0
 
     def hear(self, event: InputAudioBufferAppend, default: AudioFormat) -> Samples:
         """The event's sound. Raises ``EngineError``: bad_audio, unsupported_audio_format."""
-        try:
-            encoding = default.encoding if event.format is UNSET else canonical_encoding(str(event.format), param="format")
-            rate = default.rate if event.sample_rate_hz is UNSET else check_rate(event.sample_rate_hz, param="sample_rate_hz")
-        except ProtocolError as problem:
-            raise EngineError(problem.code, problem.message, param=problem.param) from problem
-        wire = AudioFormat(encoding=encoding, rate=rate)
-        if wire != self._format:
-            self._format, self._resampler = wire, Resampler(rate, RATE)
-        try:
-            samples = self._resampler.process(decode(event.audio, encoding))
-        except ValueError as problem:
-            raise EngineError("bad_audio", f"This sound cannot be read: {problem}.", param="audio") from problem
+        samples = self._sound.samples(event.audio, wire_format(event, default))
         self.heard += int(samples.size)
         return samples
 

@@ -193,7 +193,7 @@ class NativeSession(ScriptedSession):
     # -- the rest -----------------------------------------------------------------------------------------------------
 
     def _create_item(self, command: client.ConversationItemCreate) -> None:
-        self._add_item(validate_item(command.item), command.previous_item_id)
+        self._items.add(validate_item(command.item), command.previous_item_id)
 
     def _refuse_text(self, command: client.InputTextAppend) -> None:
         raise EngineError("native_text_append_unsupported", "This model takes no typed text in a live session.", param="text")

@@ -10,9 +10,9 @@ from omnitalk.engines.base import Command, EngineError, EngineEvent, EngineFaile
 from omnitalk.engines.cascade.options import ReplyOptions
 from omnitalk.engines.cascade.outbox import Outbox
 from omnitalk.engines.conversation import Conversation, new_id, user_item
+from omnitalk.engines.items import Items
 from omnitalk.engines.turns import ResponseWriter
-from omnitalk.protocol import client, server
-from omnitalk.protocol.base import JsonObject
+from omnitalk.protocol import client
 from omnitalk.protocol.errors import ProtocolError
 from omnitalk.protocol.session import SessionSettings
 from omnitalk.protocol.settings import apply
@@ -45,6 +45,8 @@ class ScriptedSession(abc.ABC):
         self._replies = self._turns = 0
         self._held = False
         self._closed = False
+        stop = lambda heard_ms: self._stop("client_cancelled", heard_ms)  # noqa: E731
+        self._items = Items(self._conversation, self._outbox.emit, self._writing, stop)
         self._handlers: dict[type[Any], Callable[[Any], None]] = {
             client.SessionUpdate: self._update,
             client.InputAudioBufferAppend: self._append,
@@ -52,9 +54,9 @@ class ScriptedSession(abc.ABC):
             client.InputAudioBufferClear: self._clear,
             client.ResponseCreate: self._create_response,
             client.ConversationItemCreate: self._create_item,
-            client.ConversationItemRetrieve: self._retrieve_item,
-            client.ConversationItemDelete: self._delete_item,
-            client.ConversationItemTruncate: self._truncate_item,
+            client.ConversationItemRetrieve: self._items.retrieve,
+            client.ConversationItemDelete: self._items.delete,
+            client.ConversationItemTruncate: self._items.truncate,
             client.OmnitalkHold: self._hold,
             Interrupt: self._interrupt,
             PlaybackProgress: self._progress,
@@ -200,42 +202,13 @@ class ScriptedSession(abc.ABC):
 
     # -- items --------------------------------------------------------------------------------------------------------
 
-    def _add_item(self, item: JsonObject, previous_item_id: str | None = None) -> None:
-        previous = self._conversation.add(item, previous_item_id)
-        self._outbox.emit(server.ConversationItemAdded(item=dict(item), previous_item_id=previous))
-        self._outbox.emit(server.ConversationItemCreated(item=dict(item), previous_item_id=previous))
-        self._outbox.emit(server.ConversationItemDone(item=dict(item), previous_item_id=previous))
-
     def _add_spoken_turn(self, item_id: str, transcript: str | None) -> None:
         """The commit sequence of a spoken turn; ``transcript`` None: this model does not write down what it hears."""
         item = user_item(item_id, {"type": "input_audio", "transcript": transcript})
-        previous = self._conversation.add(item)
-        self._outbox.emit(server.ConversationItemAdded(item=dict(item), previous_item_id=previous))
-        self._outbox.emit(server.ConversationItemCreated(item=dict(item), previous_item_id=previous))
-        self._outbox.emit(server.InputAudioBufferCommitted(item_id=item_id, previous_item_id=previous))
-        if transcript is not None and self._settings.transcribe:
-            self._outbox.emit(server.InputAudioTranscriptionDelta(item_id=item_id, delta=transcript))
-            self._outbox.emit(server.InputAudioTranscriptionCompleted(item_id=item_id, transcript=transcript))
-        self._outbox.emit(server.ConversationItemDone(item=dict(item), previous_item_id=previous))
+        self._items.add(item, committed=True, transcript=transcript if self._settings.transcribe else None)
 
-    def _retrieve_item(self, command: client.ConversationItemRetrieve) -> None:
-        self._outbox.emit(server.ConversationItemRetrieved(item=dict(self._conversation.get(command.item_id))))
-
-    def _delete_item(self, command: client.ConversationItemDelete) -> None:
-        if self._writer is not None and self._writer.item_id == command.item_id:
-            raise EngineError("bad_event", "This item is being written; cancel its response first.", param="item_id")
-        self._conversation.delete(command.item_id)
-        self._outbox.emit(server.ConversationItemDeleted(item_id=command.item_id))
-
-    def _truncate_item(self, command: client.ConversationItemTruncate) -> None:
-        if self._writer is not None and self._writer.item_id == command.item_id:
-            self._stop("client_cancelled", float(command.audio_end_ms))
-        self._conversation.truncate(command.item_id, command.audio_end_ms, command.content_index)
-        self._outbox.emit(
-            server.ConversationItemTruncated(
-                item_id=command.item_id, audio_end_ms=command.audio_end_ms, content_index=command.content_index
-            )
-        )
+    def _writing(self) -> str | None:
+        return None if self._writer is None else self._writer.item_id
 
     # -- the rest -----------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ class TurnSession(ScriptedSession):
         self._handlers[client.InputTextAppend] = self._append_text
         self._handlers[client.TurnSignal] = self._refuse_signal
         if text := self._settings.initial_user_text:
-            self._add_item(user_item(new_id("item"), {"type": "input_text", "text": text}))
+            self._items.add(user_item(new_id("item"), {"type": "input_text", "text": text}))
             self._start_reply(session_options(self._settings), text)
 
     # -- sound --------------------------------------------------------------------------------------------------------
@@ -155,13 +155,13 @@ class TurnSession(ScriptedSession):
                 if part.get("transcript") is None:
                     part["transcript"] = self._script.heard(self._turns)
                     self._turns += 1
-        self._add_item(item, command.previous_item_id)
+        self._items.add(item, command.previous_item_id)
 
     def _append_text(self, command: client.InputTextAppend) -> None:
         if not command.text.strip():
             raise EngineError("bad_event", "text must not be empty.", param="text")
         self._check_free()
-        self._add_item(user_item(new_id("item"), {"type": "input_text", "text": command.text}))
+        self._items.add(user_item(new_id("item"), {"type": "input_text", "text": command.text}))
         self._start_reply(session_options(self._settings), command.text)
 
     def _refuse_signal(self, command: client.TurnSignal) -> None:

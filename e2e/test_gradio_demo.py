@@ -56,3 +56,10 @@ def test_what_this_engine_does_not_take_is_said(cascade_server: Server) -> None:
         accepted = visitor.page.locator("input[type=file]").first.get_attribute("accept") or ""
         assert "audio" in accepted
         assert "image" not in accepted, "a picture is not asked for where nobody sees"
+
+
+def test_a_question_beside_a_call_is_told_why_it_waits(cascade_server: Server) -> None:
+    with opened(cascade_server.url) as caller, opened(f"{cascade_server.url}/gradio/", ear=False) as visitor:
+        caller.call()
+        ask(visitor.page, "What is the capital of France?")
+        visitor.page.get_by_text("The model is busy with a call").wait_for(timeout=40_000)

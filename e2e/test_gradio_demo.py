@@ -56,3 +56,12 @@ def test_what_this_engine_does_not_take_is_said(cascade_server: Server) -> None:
         accepted = visitor.page.locator("input[type=file]").first.get_attribute("accept") or ""
         assert "audio" in accepted
         assert "image" not in accepted, "a picture is not asked for where nobody sees"
+
+
+def test_a_question_beside_a_call_is_told_why_it_waits(cascade_server: Server) -> None:
+    with opened(cascade_server.url) as caller:
+        caller.call()
+        beside = caller.page.context.new_page()
+        beside.goto(f"{cascade_server.url}/gradio/")
+        ask(beside, "What is the capital of France?")
+        beside.get_by_text("The model is busy with a call").wait_for(timeout=40_000)

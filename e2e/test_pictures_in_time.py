@@ -121,9 +121,11 @@ async def test_a_unit_is_shown_what_was_seen_in_it(path: str, stacked: int, tmp_
             gaps = np.diff(moments)
             # 200 ms each on a machine that has nothing else to do.
             assert np.all(gaps > 0), f"in the order of time: {gaps}"
-            assert 500 < np.sum(gaps) < 1_100, f"spread over the second: {gaps}"
+            assert 500 < np.sum(gaps) < 1_400, f"spread over the second: {gaps}"
         ages.append(unit.ended_ms - moments[0])
         early.append(unit.began_ms - moments[0])
         assert moments[-1] <= unit.ended_ms
-    assert max(ages) <= 1_200
+    assert np.median(ages) <= 1_200
+    # Nothing of the unit before, however busy the machine is.
+    assert max(ages) <= 1_900
     assert max(early) <= TRANSIT_MS

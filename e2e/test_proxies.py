@@ -9,7 +9,7 @@ import httpx
 import pytest
 from omnitalk.api.auth.keys import Keyring, add_key
 from omnitalk.api.auth.tokens import sign
-from omnitalk.gradio_tab.talk import wav
+from omnitalk.gradio_tab.sound import wav
 
 from .support.browser import Caller, opened
 from .support.proxies import proxied, there

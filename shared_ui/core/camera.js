@@ -7,6 +7,7 @@
 import { composite } from './stack.js';
 
 const READY_MS = 5_000;
+const UNIT_MS = 1_000;
 const COARSEST = 0.15; // quality: below it a smaller picture tells more than a coarser one
 
 export class PictureSource extends EventTarget {
@@ -83,17 +84,19 @@ export class PictureSource extends EventTarget {
     if (moments === 1) return [await this.encode(frame, most)];
     if (moment === 0) {
       // Encoded now: at the end of the unit there is time for one picture, not for two.
-      this.#unit = { size: { width: frame.width, height: frame.height }, first: this.encode(frame, most / 2), later: [] };
+      this.#unit = { at: performance.now(), size: { width: frame.width, height: frame.height }, first: this.encode(frame, most / 2), later: [] };
       return [];
     }
     const unit = this.#unit;
     unit?.later.push(frame);
     if (moment < moments - 1 || !unit) return [];
     this.#unit = null;
+    // A page that was too busy to take its moments in time has nothing to show of this second.
+    if (performance.now() - unit.at > UNIT_MS) return [];
     return Promise.all([unit.first, this.encode(composite(unit.later, unit.size), most / 2)]);
   }
 
-  /** @type {{size: {width: number, height: number}, first: Promise<Blob>, later: OffscreenCanvas[]} | null} a unit that was joined in its middle has none */
+  /** @type {{at: number, size: {width: number, height: number}, first: Promise<Blob>, later: OffscreenCanvas[]} | null} a unit that was joined in its middle has none */
   #unit = null;
 
   close() {

@@ -1,6 +1,8 @@
 """The demo in a real browser: typed, recorded and shown questions, refusals in words, the embedded call; alone, and under a prefix."""
 
+import base64
 import io
+import re
 import socket
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from omnitalk.client.query import message_of
 from PIL import Image
 from playwright.async_api import Browser, Page, expect
 
@@ -81,10 +84,63 @@ async def test_a_recording_reaches_the_engine(serve: Callable[..., str], browser
         await expect(page.get_by_text("audio", exact=False).and_(page.get_by_text("it was sent", exact=False)).first).to_be_visible()
 
 
+async def test_a_recording_made_in_the_page_reaches_the_engine(serve: Callable[..., str], browser: Browser) -> None:
+    async with demo(browser, f"{serve()}/gradio/") as page:
+        for step in ("Record audio", "Start recording", "Stop recording", "Attach audio"):
+            await page.get_by_role("button", name=step).click()
+            if step == "Start recording":
+                await expect(page.get_by_text("0:01")).to_be_visible()
+        await page.locator(".thumbnail-item").first.wait_for()
+        await page.get_by_role("button", name="Submit").click()
+        await expect(page.get_by_text("it was sent 1 audio")).to_be_visible()
+
+
+async def test_a_question_that_was_refused_does_not_spoil_the_next(serve: Callable[..., str], browser: Browser) -> None:
+    async with demo(browser, f"{serve()}/gradio/") as page:
+        await ask(page, "And this?", {"name": "question.wav", "mimeType": "audio/wav", "buffer": b"no sound at all"})
+        await expect(page.get_by_text("Not answered")).to_be_visible()
+        await ask(page, "And now?")
+        await expect(page.get_by_text("it was sent 2 text.")).to_be_visible()
+
+
+async def test_it_wears_the_colours_of_the_page_around_it(serve: Callable[..., str], browser: Browser) -> None:
+    page = await browser.new_page(color_scheme="light")
+    await page.goto(serve())
+    await page.get_by_role("tab", name="Demo").click()
+    inside = page.frame_locator("#demo iframe")
+    await expect(inside.get_by_placeholder("Write, record")).to_be_visible(timeout=30_000)
+    await inside.get_by_role("tab", name="Call").click()
+    call = inside.locator("omnitalk-call")
+    await expect(call).to_have_css("color-scheme", "light")
+    await page.get_by_role("button", name="Colours").click()
+    await page.get_by_role("button", name="Colours: light").click()
+    await expect(call).to_have_css("color-scheme", "dark")
+    await page.close()
+
+
 async def test_a_file_that_is_no_sound_is_refused_in_words(serve: Callable[..., str], browser: Browser) -> None:
     async with demo(browser, f"{serve()}/gradio/") as page:
         await ask(page, "And this?", {"name": "question.wav", "mimeType": "audio/wav", "buffer": b"no sound at all"})
         await expect(page.get_by_text("Not answered")).to_be_visible()
+
+
+async def test_a_second_film_is_not_one_too_many(serve: Callable[..., str], browser: Browser, tmp_path: Path) -> None:
+    """A request holds one film; of the conversation's the newest goes along."""
+    film = base64.b64decode(message_of("use_video", None)["content"][0]["video_url"]["url"].partition(",")[2])
+    async with demo(browser, f"{serve('--scripted-mode', 'qwen3')}/gradio/") as page:
+        for number in (1, 2):
+            await ask(page, "What happens?", {"name": f"film{number}.mp4", "mimeType": "video/mp4", "buffer": film})
+            await expect(page.get_by_text(re.compile("it was sent .*1 video"))).to_have_count(number)
+
+
+async def test_an_engine_without_chat_says_so_and_offers_the_call(serve: Callable[..., str], browser: Browser) -> None:
+    page = await browser.new_page()
+    await page.goto(f"{serve('--engine', 'echo', '--for-measuring')}/gradio/")
+    await expect(page.get_by_text("holds calls only")).to_be_visible(timeout=30_000)
+    await expect(page.get_by_placeholder("Write, record")).to_have_count(0)
+    await page.get_by_role("tab", name="Call").click()
+    await expect(page.get_by_role("button", name="Call", exact=True)).to_be_visible()
+    await page.close()
 
 
 async def test_the_call_is_held_within_the_demo(serve: Callable[..., str], browser: Browser) -> None:

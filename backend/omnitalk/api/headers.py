@@ -42,7 +42,7 @@ class SecurityHeaders:
         # Not every browser takes 'self' to mean the sockets of the page's own host.
         sockets = f" ws://{host} wss://{host}" if HOST.fullmatch(host) else ""
         path = str(scope["path"]).removeprefix(str(scope.get("root_path", "")))
-        policy = _DEMO_POLICY if path.startswith("/gradio") else _POLICY
+        policy = _DEMO_POLICY if path == "/gradio" or path.startswith("/gradio/") else _POLICY
         return policy.format(connect=f"'self'{sockets}{self._elsewhere}")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

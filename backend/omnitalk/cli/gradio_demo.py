@@ -26,6 +26,9 @@ def gradio(
     except Refused as problem:
         typer.echo(f"omnitalk: {problem}", err=True)
         raise typer.Exit(1) from problem
+    except OSError as problem:
+        typer.echo(f"omnitalk: Cannot listen on {host}:{port}. Stop the other program or choose another port with --port.", err=True)
+        raise typer.Exit(1) from problem
     except ImportError as problem:
         typer.echo("omnitalk: The demo needs gradio: pip install 'omnitalk[demo]'", err=True)
         raise typer.Exit(1) from problem

@@ -1,19 +1,23 @@
 """Who answers the demo: the engine in this process, or any OpenAI-compatible server. Both take OpenAI's body and give pieces."""
 
-import json
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Generator
 from contextlib import aclosing
 from typing import Any, NamedTuple, Protocol, cast
 
+import msgspec
+import structlog
 from starlette.concurrency import iterate_in_threadpool
 
 from omnitalk.api.completions.reading import Reader
-from omnitalk.client.completions import Refused, ask
+from omnitalk.client.completions import Refused, Said, ask
 from omnitalk.engines.base import Engine, EngineError
 from omnitalk.engines.chat import ChatEngine
 from omnitalk.protocol.errors import ProtocolError
 
 __all__ = ["About", "Answers", "InProcess", "Preset", "Remote"]
+
+log = structlog.get_logger("omnitalk.gradio")
 
 
 class About(NamedTuple):
@@ -65,7 +69,9 @@ class InProcess:
         engine = cast(ChatEngine, self._engine)
         try:
             engine.check_room()
-            asked, _ = await self._reader.read(json.dumps(body).encode(), self._engine.capabilities, vllm=False)
+            # Off the loop, which carries calls: files may lie in it.
+            data = await asyncio.to_thread(msgspec.json.encode, body)
+            asked, _ = await self._reader.read(data, self._engine.capabilities, vllm=False)
             deltas = engine.chat(asked)
             async with aclosing(cast(Any, deltas)):
                 async for delta in deltas:
@@ -73,6 +79,9 @@ class InProcess:
                         yield delta.text, delta.audio
         except (EngineError, ProtocolError) as problem:
             raise Refused(problem.message) from problem
+        except Exception as problem:
+            log.exception("chat_failed")
+            raise Refused("The model failed to answer; the server's log says why.") from problem
 
 
 class Remote:
@@ -87,6 +96,11 @@ class Remote:
 
     async def answer(self, body: dict[str, Any]) -> AsyncIterator[tuple[str, bytes]]:
         """Over HTTP, streamed."""
-        async for said in iterate_in_threadpool(ask(self._api_base, self._key, body)):
-            if said.text or said.pcm:
-                yield said.text, said.pcm
+        pieces = cast(Generator[Said, None, None], ask(self._api_base, self._key, body))
+        try:
+            async for said in iterate_in_threadpool(pieces):
+                if said.text or said.pcm:
+                    yield said.text, said.pcm
+        finally:
+            # Hangs up on a server whose answer nobody waits for any more.
+            pieces.close()

@@ -3,9 +3,13 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Sequence
+import signal
+import tempfile
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import structlog
+from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 if TYPE_CHECKING:
@@ -15,15 +19,23 @@ if TYPE_CHECKING:
 
 __all__ = ["PATH", "Demo", "run_alone"]
 
+log = structlog.get_logger("omnitalk.gradio")
+
 PATH = "/gradio"
 
-_CSS = ".omnitalk-embedded { display: block; height: min(78vh, 820px); } footer { display: none !important; }"
 
-
-def _quiet() -> None:
-    # Before gradio is imported: it asks for nothing from outside, and tells nobody that it runs.
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Before gradio is imported: it asks for nothing from outside, tells nobody that it runs, and keeps people's recordings where
+    no other user of the machine finds them, until the end.
+    """
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    with contextlib.ExitStack() as until_the_end:
+        if "GRADIO_TEMP_DIR" not in os.environ:
+            os.environ["GRADIO_TEMP_DIR"] = until_the_end.enter_context(tempfile.TemporaryDirectory(prefix="omnitalk-demo-"))
+            until_the_end.callback(os.environ.pop, "GRADIO_TEMP_DIR", None)
+        yield
 
 
 class Demo:
@@ -34,28 +46,40 @@ class Demo:
         self._building = asyncio.Lock()
         self._life = contextlib.AsyncExitStack()
         self._app: FastAPI | None = None
+        self._problem: str | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Builds it when it is not there, and hands the request on."""
         async with self._building:
-            if self._app is None:
-                app = await asyncio.to_thread(self._build)
-                # What the server's own start would have done for it.
-                await self._life.enter_async_context(app.router.lifespan_context(app))
-                self._app = app
-        await self._app(scope, receive, send)
+            if self._app is None and self._problem is None:
+                await self._start()
+        app = self._app or JSONResponse({"error": {"code": "demo_failed", "message": self._problem}}, status_code=503)
+        await app(scope, receive, send)
+
+    async def _start(self) -> None:
+        self._life.enter_context(_quiet())
+        try:
+            app = await asyncio.to_thread(self._build)
+        except Exception:
+            log.exception("demo_cannot_start")
+            self._problem = "The demo cannot start; the server's log says why."
+            return
+        # What the server's own start would have done for it.
+        await self._life.enter_async_context(app.router.lifespan_context(app))
+        self._app = app
 
     def _build(self) -> "FastAPI":
-        _quiet()
         import gradio as gr
         from fastapi import FastAPI
 
         from .page import build, head
 
         demo = build(self._answers, self._presets, call_base="../")
-        options: dict[str, Any] = {"theme": _theme(), "css": _CSS, "head": head("../")}
+        options: dict[str, Any] = {"theme": _theme(), "head": head("../")}
         inner = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
         gr.mount_gradio_app(inner, demo, path="/", show_error=True, ssr_mode=False, max_file_size="24mb", footer_links=[], **options)
+        # Only then does gradio ask whether a file that a request names was uploaded; else anybody could read every file of the server.
+        demo.has_launched = True
         return inner
 
     async def close(self) -> None:
@@ -64,8 +88,14 @@ class Demo:
 
 
 def run_alone(answers: "Answers", *, host: str, port: int) -> None:
-    """Serves the demo until interrupted."""
-    _quiet()
+    """Serves the demo until interrupted. Raises ``OSError`` when somebody listens there already."""
+    # As Ctrl-C: gradio closes its server, and the files go.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with _quiet():
+        _serve_alone(answers, host, port)
+
+
+def _serve_alone(answers: "Answers", host: str, port: int) -> None:
     from .answers import Preset
     from .page import build, head
 
@@ -79,7 +109,6 @@ def run_alone(answers: "Answers", *, host: str, port: int) -> None:
         max_file_size="24mb",
         footer_links=[],
         theme=_theme(),
-        css=_CSS,
         head=head(None),
     )
 

@@ -51,3 +51,18 @@ async def _until_created(events: AsyncIterator[EngineEvent]) -> AsyncIterator[En
         yield event
         if isinstance(event, server.ResponseCreated):
             return
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"), [({"format": "mp3"}, "unsupported_audio_format"), ({"sample_rate_hz": "fast"}, "unsupported_audio_format")]
+)
+async def test_sound_of_a_kind_that_nobody_knows_is_refused_by_name(wrong: dict[str, object], code: str) -> None:
+    """Pages reach this engine through the loop-back door, so it refuses what the others refuse."""
+    engine = EchoEngine()
+    await engine.start()
+    session = await engine.open_session("call_1", SessionSettings())
+    with pytest.raises(EngineError) as refused:
+        await session.submit(client.InputAudioBufferAppend(audio=bytes(640), **wrong))  # type: ignore[arg-type]
+    assert refused.value.code == code
+    await session.close("client_close")
+    await engine.stop()

@@ -10,10 +10,10 @@ import numpy as np
 
 from omnitalk.engines.base import Command, DismissInput, EngineError, EngineEvent, Interrupt, PlaybackProgress
 from omnitalk.engines.conversation import Conversation, new_id
+from omnitalk.engines.sound_in import wire_format
 from omnitalk.engines.turns import ResponseWriter
 from omnitalk.media.audio import Resampler, Samples, decode, encode
 from omnitalk.protocol import client
-from omnitalk.protocol.base import UNSET
 from omnitalk.protocol.errors import ProtocolError
 from omnitalk.protocol.session import AudioFormat, SessionSettings
 from omnitalk.protocol.settings import apply
@@ -96,10 +96,7 @@ class EchoSession:
         return np.concatenate([*self._kept]) if self._kept else np.empty(0, np.float32)
 
     def _echo(self, command: client.InputAudioBufferAppend) -> None:
-        wire = self._settings.input_format
-        if command.format is not UNSET or command.sample_rate_hz is not UNSET:
-            rate = wire.rate if command.sample_rate_hz is UNSET else int(str(command.sample_rate_hz))
-            wire = AudioFormat(encoding=wire.encoding if command.format is UNSET else str(command.format), rate=rate)
+        wire = wire_format(command, self._settings.input_format)
         try:
             samples = decode(command.audio, wire.encoding)
         except ValueError as problem:

@@ -3,6 +3,8 @@
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from .prefix import path_inside
+
 __all__ = ["PageCompression"]
 
 
@@ -14,6 +16,6 @@ class PageCompression:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Compresses what is not under ``/v1/``."""
-        path = str(scope.get("path", "")).removeprefix(scope.get("root_path", ""))
+        path = path_inside(scope)
         app = self._plain if path.startswith("/v1/") else self._compressed
         await app(scope, receive, send)

@@ -7,6 +7,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from omnitalk.hosts import HOST
 
+from .prefix import path_inside
+
 __all__ = ["SecurityHeaders"]
 
 _POLICY = (
@@ -41,7 +43,7 @@ class SecurityHeaders:
         host = Headers(scope=scope).get("host", "")
         # Not every browser takes 'self' to mean the sockets of the page's own host.
         sockets = f" ws://{host} wss://{host}" if HOST.fullmatch(host) else ""
-        path = str(scope["path"]).removeprefix(str(scope.get("root_path", "")))
+        path = path_inside(scope)
         policy = _DEMO_POLICY if path == "/gradio" or path.startswith("/gradio/") else _POLICY
         return policy.format(connect=f"'self'{sockets}{self._elsewhere}")
 

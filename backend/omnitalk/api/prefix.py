@@ -7,10 +7,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .forwarded import TrustedPeers
 
-__all__ = ["PathPrefix"]
+__all__ = ["PathPrefix", "path_inside"]
 
 _FORM = re.compile(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]{1,64}){1,8}")
 """What a prefix may be made of: it goes into redirects and pages."""
+
+
+def path_inside(scope: Scope) -> str:
+    """The path as routes know it, without the prefix. Ask before a route was found: routing writes into the scope."""
+    return str(scope.get("path", "")).removeprefix(str(scope.get("root_path", "")))
 
 
 class PathPrefix:

@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from omnitalk.api.origins import readable_by
+from omnitalk.api.prefix import path_inside
 from omnitalk.api.problems import problem_response
 from omnitalk.call.clock import Clock, SystemClock
 from omnitalk.protocol.errors import ProtocolError
@@ -62,7 +63,7 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        path = _path(scope)
+        path = path_inside(scope)
         if scope["type"] == "http" and path == "/signin":
             answer = await self._signin.answer(Request(scope, receive))
             await answer(scope, receive, send)
@@ -142,12 +143,6 @@ class Guard:
         return send_with_cookie
 
 
-def _path(scope: Scope) -> str:
-    """Without the prefix that a proxy may have left on it."""
-    path, root = str(scope["path"]), str(scope.get("root_path", ""))
-    return path.removeprefix(root) if root and path.startswith(root) else path
-
-
 def _is_open(path: str) -> bool:
     # Files are looked up with `..` taken at its word.
     return path in _OPEN or (path.startswith("/icons/") and ".." not in path)
@@ -155,7 +150,7 @@ def _is_open(path: str) -> bool:
 
 def _up_to_root(scope: Scope) -> str:
     """From this path to the place where the page lies, without knowing what a proxy calls that."""
-    return "../" * max(0, _path(scope).count("/") - 1) or "./"
+    return "../" * max(0, path_inside(scope).count("/") - 1) or "./"
 
 
 def _bearer(headers: Headers) -> str | None:

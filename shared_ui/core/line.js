@@ -39,8 +39,6 @@ export class Line extends EventTarget {
     /** @type {number | null} */
     this.unitMs = null;
     this.moments = 1;
-    /** @type {PathFigures | null} */
-    this.figures = null;
     this.quiet = () => true;
     this.changes = 0;
     /** @type {Map<string, number>} */
@@ -83,10 +81,7 @@ export class Line extends EventTarget {
     const made = path === 'websocket' ? new Link({ ...socket, ticket }, this.audio.ports()) : new WebRtcTransport({ .../** @type {NonNullable<LineOptions['webrtc']>} */ (webrtc), answerMs: this.options.answerMs, ticket }, this.audio);
     made.addEventListener('event', (message) => this.#event(made, /** @type {CustomEvent} */ (message).detail));
     made.addEventListener('status', (message) => this.#status(made, path, /** @type {CustomEvent} */ (message).detail));
-    made.addEventListener('picture', (message) => {
-      const { detail } = /** @type {CustomEvent} */ (message);
-      if (made === this.now) this.dispatchEvent(new CustomEvent('picture', { detail: typeof detail === 'number' ? detail : detail.moment }));
-    });
+    made.addEventListener('picture', (message) => made === this.now && this.dispatchEvent(new CustomEvent('picture', { detail: /** @type {CustomEvent<number>} */ (message).detail })));
     made.addEventListener('path', (message) => made === this.now && this.#look(/** @type {CustomEvent} */ (message).detail));
     made.addEventListener('answered', () => this.#later('patience', this.options.patienceMs, () => this.#impatient(made)));
     return made;
@@ -96,9 +91,10 @@ export class Line extends EventTarget {
   #start(path, why) {
     this.path = path;
     this.why = why;
-    this.now = this.#make(path);
-    if (path === 'webrtc') this.#later('hurry', this.options.hurryMs, () => this.now?.closed === false && this.#impatient(this.now));
-    this.now.open();
+    const made = this.#make(path);
+    this.now = made;
+    if (path === 'webrtc') this.#later('hurry', this.options.hurryMs, () => this.#impatient(made));
+    made.open();
   }
 
   /** Nothing gets through, or nobody answers. @param {Link | WebRtcTransport} path */
@@ -110,9 +106,14 @@ export class Line extends EventTarget {
     this.#fallBack(path, 'no_media');
   }
 
+  /** The newest token is the one that the server gave last, whether or not its path ever stood; what was seen is what came here. @param {WebRtcTransport} from */
+  #adopt(from) {
+    this.ticket = new Ticket({ ...from.ticket.data, lastSeq: this.ticket.lastSeq });
+  }
+
   /** From a peer connection that never stood, or stands no more, to the socket. @param {WebRtcTransport} from @param {string} why */
   #fallBack(from, why) {
-    this.ticket = new Ticket({ ...from.ticket.data, lastSeq: this.ticket.lastSeq });
+    this.#adopt(from);
     if (this.next === from) this.next = null;
     if (from.closed) from.end();
     else this.left = from;
@@ -206,7 +207,7 @@ export class Line extends EventTarget {
     if (usable) return; // the call goes on as it was
     if (!(from instanceof WebRtcTransport)) this.#over(status.code ?? 'connection_lost', status.detail ?? '');
     else if (this.options.wanted === 'webrtc') {
-      this.ticket = new Ticket({ ...from.ticket.data, lastSeq: this.ticket.lastSeq });
+      this.#adopt(from);
       this.#redial();
     } else this.#fallBack(from, 'no_media');
   }
@@ -228,7 +229,6 @@ export class Line extends EventTarget {
 
   /** What the connection in use says about itself. @param {{verdict: string, figures: PathFigures}} path */
   #look({ verdict, figures }) {
-    this.figures = figures;
     this.dispatchEvent(new CustomEvent('path', { detail: figures }));
     const rtc = this.now;
     if (!(rtc instanceof WebRtcTransport) || !rtc.ready) return;

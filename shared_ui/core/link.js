@@ -31,7 +31,8 @@ export class Link extends EventTarget {
       if (this.closed) return;
       this.closed = true;
     }
-    this.dispatchEvent(new CustomEvent(data.is, { detail: data.is === 'status' ? data.status : data }));
+    const detail = data.is === 'status' ? data.status : data.is === 'picture' ? data.moment : data;
+    this.dispatchEvent(new CustomEvent(data.is, { detail }));
   }
 
   open() {

@@ -38,7 +38,6 @@ export class WebRtcTransport extends EventTarget {
     this.sounding = '';
     this.clock = new PictureClock();
     this.piecesBefore = -1;
-    this.relayed = /** @type {boolean | null} */ (null);
     this.counters = { eventsReceived: 0, duplicatesDropped: 0, picturesSent: 0, picturesSkipped: 0, heldDropped: 0 };
     /** @type {PeerSound | null} */
     this.sound = null;
@@ -171,7 +170,6 @@ export class WebRtcTransport extends EventTarget {
     if (!connection || this.closed) return;
     const sample = sampleOf((await connection.getStats()).values(), performance.now());
     if (this.closed) return;
-    this.relayed = sample.relayed;
     this.dispatchEvent(new CustomEvent('path', { detail: { verdict: this.watch.judge(sample), figures: this.watch.figures } }));
   }
 

@@ -1,9 +1,9 @@
 """The demo on the embedded engine: what is said in a recording is answered, aloud too; a picture is refused in a sentence."""
 
 import io
-import wave
 
 import numpy as np
+from omnitalk.gradio_tab.sound import wav
 from PIL import Image
 from playwright.sync_api import Page
 
@@ -13,13 +13,7 @@ from .support.speech import say
 
 
 def recording(text: str) -> bytes:
-    out = io.BytesIO()
-    with wave.open(out, "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(48_000)
-        file.writeframes((np.clip(say(text), -1, 1) * 32_767).astype("<i2").tobytes())
-    return out.getvalue()
+    return wav((np.clip(say(text), -1, 1) * 32_767).astype("<i2").tobytes(), 48_000)
 
 
 def picture() -> bytes:

@@ -1,7 +1,5 @@
 """Real reverse proxies with TLS in front of a server: the files of ``deploy/`` with ports, names and certificates of the test's own."""
 
-import datetime
-import ipaddress
 import os
 import shutil
 import socket
@@ -11,10 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from omnitalk.certificates import lan_certificate
 
 from .server import free_port
 
@@ -43,30 +38,6 @@ http {{
 def there(proxy: str) -> bool:
     """Whether this machine has it."""
     return shutil.which(proxy, path=f"{os.environ.get('PATH', '')}:/usr/sbin") is not None
-
-
-def certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate for this machine, signed by itself, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    signed = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(names, critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    paths = folder / "tls.pem", folder / "tls.key"
-    paths[0].write_bytes(signed.public_bytes(serialization.Encoding.PEM))
-    form = serialization.PrivateFormat.PKCS8
-    paths[1].write_bytes(key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()))
-    return paths
 
 
 def nginx_site(
@@ -112,7 +83,7 @@ def proxied(
     proxy: str, folder: Path, upstream: int, mount: str = "/", *, keeps: bool = False, upgrades: bool = True, own_host: bool = False
 ) -> Iterator[str]:
     """The proxy in front of the server on port ``upstream``; its address, which ends with the mount."""
-    port, tls = free_port(), certificate(folder)
+    port, tls = free_port(), lan_certificate(folder)
     if proxy == "nginx":
         file = folder / "nginx.conf"
         site = nginx_site(port, upstream, mount, tls, keeps=keeps, upgrades=upgrades, own_host=own_host)

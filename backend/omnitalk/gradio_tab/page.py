@@ -100,9 +100,10 @@ def _chat(answers: Answers, about: About, presets: Sequence[Preset]) -> None:
     by_title = {each.title: each.instructions for each in presets}
     preset.change(lambda title: by_title.get(title, ""), preset, system, api_visibility="private", queue=False)
     silence.click(None, js=_HUSH, api_visibility="private")
-    # The conversation's own bin does the same.
+    # The conversation's own bin does the same. First the answer is stopped: an update of it on its way would fill what was emptied.
     for forget in (clear.click, chat.clear):
-        forget(lambda: ([], Talk(), ""), None, [chat, talk, sound], cancels=[asked], api_visibility="private", queue=False)
+        stopped = forget(lambda: None, cancels=[asked], api_visibility="private", queue=False)
+        stopped.then(lambda: ([], Talk(), ""), None, [chat, talk, sound], api_visibility="private", queue=False)
 
 
 def _takes(about: About) -> str:

@@ -300,6 +300,8 @@ export interface LineOptions {
   wanted: 'auto' | Path;
   socket: Partial<TransportOptions> & Pick<TransportOptions, 'url' | 'first'>;
   webrtc: Omit<WebRtcOptions, 'answerMs' | 'ticket'> | null;
+  /** Where a call is hung up when no path is sure to. */
+  hangUpUrl: (id: string) => string;
   patienceMs?: number;
   answerMs?: number;
   hurryMs?: number;

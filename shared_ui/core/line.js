@@ -29,6 +29,7 @@ export class Line extends EventTarget {
     this.path = 'websocket';
     this.why = '';
     this.wasOpen = false;
+    this.stands = false; // the last word about the path in use was that it is open
     this.dead = false; // the path in use brings nothing any more
     this.deadSince = 0;
     this.redials = 0;
@@ -170,6 +171,7 @@ export class Line extends EventTarget {
 
   /** @param {TransportStatus} status */
   #say(status) {
+    this.stands = status.state === 'open';
     this.dispatchEvent(new CustomEvent('status', { detail: { ...status, kind: this.path, why: this.why } }));
   }
 
@@ -300,12 +302,16 @@ export class Line extends EventTarget {
     return this.now instanceof WebRtcTransport ? Math.min(400_000, this.now.connection?.sctp?.maxMessageSize ?? 60_000) : 3_000_000;
   }
 
-  /** @param {string} reason */
-  close(reason) {
+  /** Hangs up. @param {string} reason @param {boolean} [leaving] the page goes away, and what its connections still hold may go with it */
+  close(reason, leaving = false) {
     if (this.closed) return;
     const now = this.now;
+    const id = this.ticket.sessionId || (now instanceof WebRtcTransport && now.ticket.sessionId);
+    const sure = this.stands && !this.next && !this.left && !leaving;
     this.#over(reason, '', now);
     now?.close(reason);
+    // While paths change the server may listen to another one than we speak on, and would keep the line for us.
+    if (id && !sure) fetch(this.options.hangUpUrl(id), { method: 'POST', keepalive: true }).catch(() => undefined); // without a network the call's grace ends it
   }
 
   /** @param {string} code @param {string} detail @param {Link | WebRtcTransport | null} [keep] a path that still says goodbye */

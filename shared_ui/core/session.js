@@ -186,7 +186,8 @@ export class CallSession extends EventTarget {
     const webrtc = config.webrtc
       ? { callsUrl: `${at(config.webrtc.path)}${config.webrtc.path.includes('?') ? '&' : '?'}duplex=1`, iceServersUrl: at(config.webrtc.ice_servers), session, ackEveryMs: 2_000, ackEveryEvents: 50, ...options.peer }
       : null;
-    const line = new Line({ wanted: options.path ?? 'auto', socket, webrtc, graceMs, ...options.line }, audio);
+    const hangUpUrl = (/** @type {string} */ id) => `${at(config.realtime.path).split('?')[0]}/calls/${encodeURIComponent(id)}/hangup`;
+    const line = new Line({ wanted: options.path ?? 'auto', socket, webrtc, hangUpUrl, graceMs, ...options.line }, audio);
     line.quiet = () => this.#sounding.size === 0;
     this.#line = line;
     this.#set({ phase: 'connecting' });
@@ -230,7 +231,7 @@ export class CallSession extends EventTarget {
   #finish(phase, endReason, error) {
     if (OVER.has(this.#state.phase)) return;
     this.devices?.removeEventListener?.('devicechange', this.#devicesChanged);
-    this.#line?.close(endReason);
+    this.#line?.close(endReason, endReason === 'page_closed');
     const audio = this.#audio;
     this.#audio = null;
     this.#pictures.hide();

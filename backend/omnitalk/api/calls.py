@@ -81,7 +81,7 @@ async def hang_up(request: Request, call_id: str) -> Response:
     state = state_of(request)
     try:
         check_origin(request)
-        runner = state.hub.find(call_id)
+        runner = state.hub.find(call_id) or (state.loopback.hub.find(call_id) if state.loopback is not None else None)
         if runner is None:
             raise ProtocolError("call_not_found", "There is no such live call.", param="call_id")
         await runner.end("client_close")

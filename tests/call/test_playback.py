@@ -252,3 +252,42 @@ def test_on_hold_nothing_is_heard_and_nothing_is_said() -> None:
     assert not call.talk(600)
     assert sound_ms(call.send(client.OmnitalkHold(held=False))) == 500
     assert call.state() == "speaking"
+
+
+def test_a_reply_is_not_over_while_the_page_has_no_socket_to_report_on() -> None:
+    call = Conversation(NATIVE)
+    call.reply(3_000)
+    call.ack(1_000)
+    call.lose_socket()
+    call.wait(10.0)
+    call.come_back("token-1")
+    assert call.state() == "speaking"
+    call.ack(3_000)
+    assert call.state() == "listening"
+
+
+def test_a_reply_is_not_over_after_a_long_hold_in_the_middle_of_it() -> None:
+    call = Conversation(NATIVE)
+    call.reply(3_000)
+    call.ack(1_000)
+    call.send(client.OmnitalkHold(held=True))
+    call.wait(60.0)
+    call.send(client.OmnitalkHold(held=False))
+    assert call.state() == "speaking"
+    call.wait(2.0)
+    call.ack(2_900)
+    assert call.state() == "speaking"
+    call.ack(3_000)
+    assert call.state() == "listening"
+
+
+def test_a_page_that_fell_silent_and_reports_again_is_still_speaking() -> None:
+    call = Conversation(NATIVE)
+    call.reply(3_000)
+    call.ack(1_000)
+    call.wait(5.0)
+    assert call.state() == "listening"
+    call.ack(1_200)
+    assert call.state() == "speaking"
+    call.ack(3_000)
+    assert call.state() == "listening"

@@ -119,6 +119,33 @@ def test_a_player_that_takes_over_from_a_page_does_not_wait_for_sound_that_the_p
     assert names(call.heard).count("response.done") == 1
 
 
+def test_while_the_listener_is_out_of_reach_the_reply_has_not_ended_for_want_of_reports() -> None:
+    call, player = playing(1_000)
+    player.play(300)
+    call.call.speaker_waits(call.socket, True)
+    call.wait(8.0)
+    assert call.state() == "speaking"
+    call.call.speaker_waits(call.socket, False)
+    for _ in range(6):
+        call.wait(0.1)
+        player.play(100)
+        assert call.state() == "speaking"
+    player.play(100)
+    assert call.state() == "listening"
+
+
+def test_a_listener_who_came_back_and_says_nothing_is_believed_to_have_finished() -> None:
+    call, player = playing(1_000)
+    player.play(300)
+    call.call.speaker_waits(call.socket, True)
+    call.wait(8.0)
+    call.call.speaker_waits(call.socket, False)
+    call.wait(1.0)
+    assert call.state() == "speaking"
+    call.wait(3.0)
+    assert call.state() == "listening"
+
+
 def test_a_player_that_was_replaced_has_no_say() -> None:
     call, player = playing(3_000)
     player.play(100)

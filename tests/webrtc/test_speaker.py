@@ -46,3 +46,30 @@ async def test_in_an_hour_the_sound_does_not_drift_from_the_clock(stalls: bool) 
     assert sum(progress.stopped for progress in told) >= said - 1
     assert sum(progress.played_ms for progress in told if progress.stopped) == pytest.approx(1_000 * said, abs=1_000)
     assert (speaker.leaps > 0) == stalls
+
+
+async def test_a_peer_out_of_reach_is_told_once_when_it_goes_and_once_when_it_is_back() -> None:
+    clock, mouth = ManualClock(), Mouth()
+    told: list[tuple[int, bool]] = []
+    began = clock.now()
+    away = [(1.0, 6.0), (8.0, 8.5)]
+
+    def quiet_s() -> float:
+        now = clock.now() - began
+        return next((now - first for first, last in away if first <= now < last), 0.0)
+
+    async def sleep(seconds: float) -> None:
+        clock.advance(seconds)
+
+    def waits(gone: bool) -> None:
+        told.append((round(clock.now() - began), gone))
+
+    speaker = Speaker(mouth, lambda progress: None, clock, quiet_s, sleep, waits)
+    mouth.say(delta(9_000))
+    try:
+        while clock.now() - began < 10.0:
+            await speaker.recv()
+    finally:
+        speaker.stop()
+    # A gap of half a second is bad Wi-Fi, not an absence.
+    assert told == [(2, True), (6, False)]

@@ -17,6 +17,7 @@ class Attachment:
     ``ended``: why nothing more comes once the prelude is empty (session_replaced, session_closed, detached); None while it lives.
     ``take_unplayed``: of a transport that plays the sound itself: gives up what it has not played, for whoever comes next.
     ``token``: what its client may resume the call with.
+    ``away``: of such a transport, while its listener is out of reach.
     ``starts``: where in its response the first sound lies that this transport was given, ms.
     """
 
@@ -26,4 +27,5 @@ class Attachment:
     prelude: deque[ServerEvent] = field(default_factory=deque)
     ended: str | None = None
     take_unplayed: Callable[[], list[ResponseOutputAudioDelta]] | None = None
+    away: bool = False
     starts: dict[str, float] = field(default_factory=dict)

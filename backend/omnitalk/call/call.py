@@ -120,6 +120,11 @@ class Call:
             self.say(server.OutputAudioBufferStopped(response_id=response_id))
         self.settle()
 
+    def speaker_waits(self, attachment: Attachment, away: bool) -> None:
+        """The transport that plays the sound itself has lost its listener, and says nothing more until he is back."""
+        attachment.away = away
+        self._look_for_listener()
+
     def tick(self) -> None:
         """Whatever is due now."""
         if self.closed is not None:
@@ -242,6 +247,7 @@ class Call:
         if attachment is self._attachment:
             self._attachment = None
             self.lease.detach()
+            self._look_for_listener()
 
     def close(self, reason: str, *, expired: bool = False, message: str | None = None) -> None:
         """Ends the call: ``session.closed`` is its last event. Idempotent."""
@@ -285,6 +291,7 @@ class Call:
 
     def settle(self) -> None:
         """Follows up on whatever just happened: lets sound out, notices who has the floor, tells the state."""
+        self._look_for_listener()
         self.outbox.pump()
         if self.closed is None:
             self.floor.settle()
@@ -304,6 +311,9 @@ class Call:
             active_response_id=newest.response_id if newest is not None and active else None,
             playback=None if newest is None else self.ledger.playback(newest),
         )
+
+    def _look_for_listener(self) -> None:
+        self.ledger.wait(self._attachment is None or self._attachment.away or self.floor.on_hold)
 
     def _hold(self, attachment: Attachment, lead_ms: float | None) -> Attachment:
         self._attachment = self._newest_attachment = attachment

@@ -74,6 +74,7 @@ class Ledger:
         self._tracks: OrderedDict[str, Track] = OrderedDict()
         # Those of them that are being made or heard: looked at all the time, while the others only wait for a late report.
         self._current: dict[str, Track] = {}
+        self._waiting = False
 
     def __iter__(self) -> Iterator[Track]:
         return iter(tuple(self._tracks.values()))
@@ -103,6 +104,17 @@ class Ledger:
     def mark_lost(self, track: Track, ms: float) -> None:
         """This much of what was sent never arrived: it will be sent again, so the response may sound again."""
         track.mark_sent(-ms, self._clock.now())
+        self._revive(track)
+
+    def wait(self, waiting: bool) -> None:
+        """No report can come now: there is no socket, the call is on hold, or the listener is out of reach. Nobody has finished then."""
+        if self._waiting and not waiting:
+            now = self._clock.now()
+            for track in self._current.values():
+                track.progress_at = now
+        self._waiting = waiting
+
+    def _revive(self, track: Track) -> None:
         self._current = {each.response_id: each for each in self if each is track or each.response_id in self._current}
 
     def by_item(self, item_id: str | None) -> Track | None:
@@ -120,6 +132,9 @@ class Ledger:
         played = min(played_ms, track.generated_ms)
         if track.acked_ms is None or played > track.acked_ms:
             track.acked_ms, track.progress_at = played, now
+            if track.response_id not in self._current and self.sounding(track):
+                # It was believed to have finished, and has not.
+                self._revive(track)
         committed = min(played if committed_ms is None else committed_ms, track.generated_ms)
         track.committed_ms = max(track.committed_ms, committed)
 
@@ -147,12 +162,14 @@ class Ledger:
         return now < self.quiet_at(track)
 
     def quiet_at(self, track: Track) -> float:
-        """The latest time at which a track whose sound has ended can still be sounding; inf while some of it is not sent."""
+        """The latest time at which a track whose sound has ended can still be sounding; inf while there is more to send or to hear of."""
         if track.sent_ms < track.generated_ms - self._config.finished_slack_ms:
             return float("inf")
         now = self._clock.now()
         if track.acked_ms is None:
             return now + (track.generated_ms - self._config.finished_slack_ms - track.heard_ms(now)) / 1000.0 + 0.001
+        if self._waiting:
+            return float("inf")
         return track.progress_at + (track.generated_ms - track.acked_ms) / 1000.0 + self._config.stalled_s
 
     def playback(self, track: Track) -> Playback:

@@ -82,6 +82,11 @@ class CallRunner:
         self.call.speaker_moved(attachment, response_id, played_ms, started=started, stopped=stopped)
         self._step()
 
+    def speaker_waits(self, attachment: Attachment, away: bool) -> None:
+        """A transport that plays the sound itself plays nothing while its listener is out of reach."""
+        self.call.speaker_waits(attachment, away)
+        self._step()
+
     async def next_event(self, attachment: Attachment) -> ServerEvent:
         """The next event for this socket; waits for it. Raises ``Detached`` when there will be none."""
         while True:

@@ -50,7 +50,7 @@ class Peer:
         self._mouth = Mouth(config.start_ms)
         attachment.take_unplayed = self._mouth.take_unplayed
         self._clock, self._heard_at = clock, -1.0
-        self._speaker = Speaker(self._mouth, self._tell, clock, self._quiet_s)
+        self._speaker = Speaker(self._mouth, self._tell, clock, self._quiet_s, waits=self._waits)
         self._ear = Ear(self._hear)
         self._channel: asyncio.Future[EventChannel] = asyncio.get_running_loop().create_future()
         self._lost = asyncio.Event()
@@ -174,6 +174,9 @@ class Peer:
         self.runner.speaker_moved(
             self._attachment, progress.response_id, progress.played_ms, started=progress.started, stopped=progress.stopped
         )
+
+    def _waits(self, away: bool) -> None:
+        self.runner.speaker_waits(self._attachment, away)
 
     # -- what comes in ----------------------------------------------------------------------------------------------------
 

@@ -37,11 +37,15 @@ class Speaker(MediaStreamTrack):
         clock: Clock,
         quiet_s: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        waits: Callable[[bool], None] = lambda away: None,
     ) -> None:
-        """``quiet_s``: for how long nothing has come from the peer; 0 of one whose silence means nothing. ``sleep``: by that clock."""
+        """``quiet_s``: for how long nothing has come from the peer; 0 of one whose silence means nothing. ``sleep``: by that clock.
+
+        ``waits``: told when the peer is out of reach, and when it is back.
+        """
         super().__init__()
         self._sleep = sleep
-        self._mouth, self._tell, self._clock, self._quiet_s = mouth, tell, clock, quiet_s
+        self._mouth, self._tell, self._clock, self._quiet_s, self._waits = mouth, tell, clock, quiet_s, waits
         self._encoder = OpusEncoder()
         self._start: float | None = None
         self._frames = 0
@@ -78,5 +82,7 @@ class Speaker(MediaStreamTrack):
         mouth = self._mouth
         if quiet_s > _AWAY_S and not mouth.away:
             mouth.miss(quiet_s * 1000.0)
-        elif quiet_s <= _AWAY_S:
+            self._waits(True)
+        elif quiet_s <= _AWAY_S and mouth.away:
             mouth.away = False
+            self._waits(False)

@@ -131,10 +131,13 @@ class CascadeSession:
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        self._seat.close()
-        self._outbox.close()
-        self._on_close(self)
+        try:
+            await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            # Also when the caller's patience ends first: a session that stayed on the list would be in everybody's way for good.
+            self._seat.close()
+            self._outbox.close()
+            self._on_close(self)
 
     # -- Host (what the listener asks) --------------------------------------------------------------------------------
 

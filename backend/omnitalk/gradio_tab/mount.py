@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -27,15 +27,27 @@ PATH = "/gradio"
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Before gradio is imported: it asks for nothing from outside, tells nobody that it runs, and keeps people's recordings where
-    no other user of the machine finds them, until the end.
+    no other user of the machine finds them, until the end. What was set for it goes with it: other parts of the process, and programs
+    that it starts, read the same environment.
     """
-    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    wanted = {"GRADIO_ANALYTICS_ENABLED": "False"}
+    if "HF_HUB_OFFLINE" not in os.environ:
+        wanted["HF_HUB_OFFLINE"] = "1"
     with contextlib.ExitStack() as until_the_end:
         if "GRADIO_TEMP_DIR" not in os.environ:
-            os.environ["GRADIO_TEMP_DIR"] = until_the_end.enter_context(tempfile.TemporaryDirectory(prefix="omnitalk-demo-"))
-            until_the_end.callback(os.environ.pop, "GRADIO_TEMP_DIR", None)
+            wanted["GRADIO_TEMP_DIR"] = until_the_end.enter_context(tempfile.TemporaryDirectory(prefix="omnitalk-demo-"))
+        before = {name: os.environ.get(name) for name in wanted}
+        until_the_end.callback(_restore, before)
+        os.environ.update(wanted)
         yield
+
+
+def _restore(before: Mapping[str, str | None]) -> None:
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 class Demo:
@@ -60,12 +72,12 @@ class Demo:
         self._life.enter_context(_quiet())
         try:
             app = await asyncio.to_thread(self._build)
+            # What the server's own start would have done for it.
+            await self._life.enter_async_context(app.router.lifespan_context(app))
         except Exception:
             log.exception("demo_cannot_start")
             self._problem = "The demo cannot start; the server's log says why."
             return
-        # What the server's own start would have done for it.
-        await self._life.enter_async_context(app.router.lifespan_context(app))
         self._app = app
 
     def _build(self) -> "FastAPI":

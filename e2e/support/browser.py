@@ -12,13 +12,29 @@ import numpy as np
 import soxr
 from omnitalk import bench
 from omnitalk.bench.chromium import FLAGS, executable
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Error, Page, sync_playwright
 
 from .network import Place
 from .speech import Samples
 
 HERE = Path(__file__).parent
 EAR = Path(bench.__file__).parent / "ear.js"
+
+
+_REPORT = """() => {
+  const session = document.querySelector('omnitalk-call')?.session;
+  if (!session) return document.body.innerText.slice(0, 2000);
+  const telling = ['state', 'response_id', 'reason', 'played_ms', 'to', 'why', 'code'];
+  const told = ({ at, direction, type, event }) => {
+    const parts = telling.map((key) => event?.[key]).filter((value) => value !== undefined);
+    return [at, direction, type, ...parts].join(' ');
+  };
+  const { phase, activity, transport, endReason, error } = session.state;
+  const quiet = ['response.output_audio.delta', 'session.heartbeat', 'session.heartbeat_ack'];
+  const events = (window.everything ?? [...session.events]).filter((entry) => !quiet.includes(entry.type)).slice(-150).map(told);
+  const lines = session.transcript.map((line) => `${line.role}: ${line.text}`);
+  return [JSON.stringify({ phase, activity, transport, endReason, error }), ...lines, ...events].join('\\n');
+}"""
 
 
 @dataclass
@@ -75,6 +91,14 @@ class Caller:
                 last = self.session("session && session.events.slice(-12).map(entry => entry.type)")
                 raise TimeoutError(f"not within {timeout_s} s: {expression}\n  the page's last events: {last}\n  console: {self.errors}")
             self.page.wait_for_timeout(30)
+
+    def report(self) -> None:
+        """Prints what the page knew, for whoever reads about a test that failed."""
+        try:
+            print(self.page.url, self.console[-20:])
+            print(self.page.evaluate(_REPORT))
+        except Error as problem:
+            print(f"the page tells nothing more: {problem}")
 
     def say(self, samples: Samples, *, wait: bool = True) -> None:
         """Speaks 48 kHz samples into the scripted microphone."""
@@ -144,8 +168,13 @@ def opened(
                 page.add_init_script(script)
             caller = Caller(page)
             page.goto(url)
-            yield caller
-            # A killed browser says no goodbye, and its line would be kept for it.
-            page.goto("about:blank")
+            try:
+                yield caller
+            except BaseException:
+                caller.report()
+                raise
+            finally:
+                # A killed browser says no goodbye, and its line would be kept for it.
+                page.goto("about:blank")
         finally:
             browser.close()

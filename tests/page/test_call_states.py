@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Page, Route
 
 from . import scenes
 from .conftest import Opener
@@ -52,6 +53,12 @@ async def faults(page: Page) -> list[str]:
     return found
 
 
+async def farewell(goodbyes: list[str], route: Route) -> None:
+    """Answers a hang-up as the server that has the call would: here the call is the line's, and the page's server knows of none."""
+    goodbyes.append(route.request.method)
+    await route.fulfill(status=200)
+
+
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: npm ci")
 @pytest.mark.parametrize(
     ("width", "height", "scheme"),
@@ -63,10 +70,13 @@ async def test_every_state_of_a_real_call(
     async with listening() as line:
         address = serve("--no-webrtc", "--public-realtime-url", line.url) + "/"
         async with visit(address, viewport={"width": width, "height": height}, color_scheme=scheme) as seen:
+            goodbyes: list[str] = []
+            await seen.page.route("**/calls/*/hangup", partial(farewell, goodbyes))
             found = {state: await faults(seen.page) async for state in scenes.before(seen)}
             found |= {state: await faults(seen.page) async for state in scenes.during(seen, line)}
             assert {state: what for state, what in found.items() if what} == {}
             assert len(found) == 20
+            assert goodbyes == ["POST"]  # it ends while the line is cut, and no socket could carry the goodbye
             assert seen.complaints == []
 
 

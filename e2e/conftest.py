@@ -13,6 +13,11 @@ _GRACE_S = 60.0
 """Longer than the server keeps the line of somebody who left without a word."""
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """One more try, which the report counts: here speech, networks and pictures go by the wall clock, and a busy machine can be late."""
+    item.add_marker(pytest.mark.flaky(reruns=1))
+
+
 @pytest.fixture(scope="session")
 def running_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """``omnitalk serve --engine cascade`` as a person starts it."""

@@ -22,7 +22,7 @@ from omnitalk.settings import ServeSettings
 from omnitalk.transports.websocket import SocketConfig
 
 from . import calls, chat, health, models, page, realtime, speech, transcriptions
-from .auth import Guard, Keyring, Limits
+from .auth import Guard, KeyFile, Limits
 from .compression import PageCompression
 from .description import describe
 from .doors import Doors
@@ -89,7 +89,7 @@ def create_app(settings: ServeSettings, engine: Engine, *, socket: SocketConfig 
     app.mount("/", PageFiles(directory=asset_dir("web"), html=True))
     app.add_middleware(PageCompression)
     if settings.auth is not None:
-        ring = Keyring.read(settings.auth.expanduser())
+        ring = KeyFile(settings.auth.expanduser())
         limits = Limits(SystemClock())
         signin = (asset_dir("web") / "signin.html").read_text()
         origins, public = tuple(settings.allow_origin), settings.public_realtime_url

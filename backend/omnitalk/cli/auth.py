@@ -22,7 +22,7 @@ def new_key(name: Annotated[str, typer.Argument(help="Whose key it is.")], file:
     except (AuthFileError, OSError) as problem:
         _refuse(str(problem))
     typer.echo(secret)
-    typer.echo(f"\nThis is shown once. Start the server with --auth {path}", err=True)
+    typer.echo(f"\nThis is shown once. Start the server with --auth {path}; one that runs with it knows the key already.", err=True)
 
 
 @app.command()

@@ -2,7 +2,8 @@
 
 from .admitted import Admitted, admitted
 from .guard import Guard
+from .keyfile import KeyFile
 from .keys import AuthFileError, Key, Keyring
 from .limits import Limits
 
-__all__ = ["Admitted", "AuthFileError", "Guard", "Key", "Keyring", "Limits", "admitted"]
+__all__ = ["Admitted", "AuthFileError", "Guard", "Key", "KeyFile", "Keyring", "Limits", "admitted"]

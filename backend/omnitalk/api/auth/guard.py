@@ -22,7 +22,8 @@ from omnitalk.transports.websocket import origin_allowed
 
 from .admitted import ADMITTED, Admitted, cost_of
 from .cookies import COOKIE, read_cookie, renewable, set_cookie, socket_pass
-from .keys import Key, Keyring
+from .keyfile import KeyFile
+from .keys import Key
 from .limits import Limits
 from .signin import SignIn
 from .tokens import verify
@@ -44,7 +45,7 @@ class Guard:
         self,
         app: ASGIApp,
         *,
-        keyring: Keyring,
+        keyring: KeyFile,
         limits: Limits,
         signin: str,
         allow_origin: tuple[str, ...] = (),

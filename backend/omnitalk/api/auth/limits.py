@@ -40,14 +40,16 @@ class Limits:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._buckets: dict[str, TokenBucket] = {}
+        self._buckets: dict[str, tuple[int, TokenBucket]] = {}
         self.inside: dict[str, int] = {}
 
     def begin(self, key: Key) -> None:
         """One more request or call. Raises ``ProtocolError(rate_limit_exceeded)``."""
-        if key.name not in self._buckets:
-            self._buckets[key.name] = TokenBucket(key.per_minute / 60.0, float(key.per_minute), self._clock)
-        if not self._buckets[key.name].take():
+        rate, bucket = self._buckets.get(key.name, (0, None))
+        if bucket is None or rate != key.per_minute:  # the file may say another rate by now
+            bucket = TokenBucket(key.per_minute / 60.0, float(key.per_minute), self._clock)
+            self._buckets[key.name] = (key.per_minute, bucket)
+        if not bucket.take():
             message = f"The key {key.name!r} may begin {key.per_minute} requests a minute; ask again in a moment."
             raise ProtocolError("rate_limit_exceeded", message, retryable=True)
 

@@ -17,7 +17,7 @@ from omnitalk.protocol.errors import ProtocolError
 from omnitalk.transports.websocket import origin_allowed
 
 from .cookies import set_cookie
-from .keys import Keyring
+from .keyfile import KeyFile
 from .tokens import verify
 
 __all__ = ["SignIn"]
@@ -36,7 +36,7 @@ class SignIn:
 
     def __init__(
         self,
-        keyring: Keyring,
+        keyring: KeyFile,
         page: str,
         clock: Clock,
         *,

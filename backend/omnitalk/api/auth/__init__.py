@@ -3,7 +3,7 @@
 from .admitted import Admitted, admitted
 from .guard import Guard
 from .keyfile import KeyFile
-from .keys import AuthFileError, Key, Keyring
+from .keys import AuthFileError, Key
 from .limits import Limits
 
-__all__ = ["Admitted", "AuthFileError", "Guard", "Key", "KeyFile", "Keyring", "Limits", "admitted"]
+__all__ = ["Admitted", "AuthFileError", "Guard", "Key", "KeyFile", "Limits", "admitted"]
